@@ -1,0 +1,148 @@
+#include "tensor/base/allocator.h"
+
+#include <algorithm>
+#include <bit>
+#include <new>
+#include <utility>
+
+#include "tensor/base/check.h"
+
+namespace ringlet {
+namespace {
+
+constexpr size_t kAlignment = 64;
+constexpr size_t kSlabBytes = size_t{4} << 20;
+constexpr size_t kLargestSmall = size_t{256} << 10;  // above this a block comes from the arena by itself
+
+class SystemArena final : public Arena {
+ public:
+  void* acquire(size_t bytes) override {
+    void* block = ::operator new(bytes, std::align_val_t{kAlignment}, std::nothrow);
+    check(block != nullptr, "memory: the system has no {} bytes left", bytes);
+    return block;
+  }
+  void release(void* block, size_t) noexcept override { ::operator delete(block, std::align_val_t{kAlignment}); }
+};
+
+thread_local std::shared_ptr<Allocator> current_allocator;
+
+}  // namespace
+
+std::shared_ptr<Arena> system_arena() { return std::make_shared<SystemArena>(); }
+
+std::string_view name_of(Category category) {
+  switch (category) {
+    case Category::Parameters: return "parameters";
+    case Category::Gradients: return "gradients";
+    case Category::Optimizer: return "optimizer";
+    case Category::Activations: return "activations";
+    case Category::Communication: return "communication";
+  }
+  return "?";
+}
+
+Allocator::Allocator(std::shared_ptr<Arena> arena) : arena_(std::move(arena)) {}
+
+Allocator::~Allocator() {
+  trim();
+  for (const Slab& slab : slabs_) {
+    arena_->release(slab.begin, slab.size);
+  }
+}
+
+size_t Allocator::rounded(size_t bytes) {
+  const size_t quarter = std::max(kAlignment, std::bit_ceil(bytes) / 8);  // four classes between two powers of two
+  return (bytes + quarter - 1) / quarter * quarter;
+}
+
+void* Allocator::take_from_slab(size_t bytes) {
+  if (bytes > kLargestSmall) {
+    ledger_.arena_requests += 1;
+    ledger_.arena_bytes += static_cast<int64_t>(bytes);
+    return arena_->acquire(bytes);
+  }
+  if (uncut_ < bytes) {
+    auto* slab = static_cast<std::byte*>(arena_->acquire(kSlabBytes));
+    ledger_.arena_requests += 1;
+    ledger_.arena_bytes += static_cast<int64_t>(kSlabBytes);
+    slabs_.push_back({slab, kSlabBytes});
+    cut_ = slab;
+    uncut_ = kSlabBytes;
+  }
+  uncut_ -= bytes;
+  return std::exchange(cut_, cut_ + bytes);
+}
+
+void* Allocator::allocate(size_t bytes, Category category) {
+  if (bytes == 0) {
+    return nullptr;
+  }
+  check(bytes <= (size_t{1} << 46), "memory: {} bytes asked for at once, more than any machine has", bytes);
+  const std::lock_guard lock(mutex_);
+  const size_t size = rounded(bytes);
+  void* block = nullptr;
+  if (auto& list = free_[size]; !list.empty()) {
+    block = list.back();
+    list.pop_back();
+    ledger_.cached -= static_cast<int64_t>(size);
+  } else {
+    block = take_from_slab(size);
+  }
+  CategoryBytes& counted = ledger_.categories[static_cast<size_t>(category)];
+  counted.live += static_cast<int64_t>(bytes);
+  counted.peak = std::max(counted.peak, counted.live);
+  ledger_.rounding += static_cast<int64_t>(size - bytes);
+  return block;
+}
+
+void Allocator::deallocate(void* block, size_t bytes, Category category) noexcept {
+  if (block == nullptr) {
+    return;
+  }
+  const std::lock_guard lock(mutex_);
+  const size_t size = rounded(bytes);
+  ledger_.categories[static_cast<size_t>(category)].live -= static_cast<int64_t>(bytes);
+  ledger_.rounding -= static_cast<int64_t>(size - bytes);
+  ledger_.cached += static_cast<int64_t>(size);
+  free_[size].push_back(block);
+}
+
+MemoryLedger Allocator::ledger() const {
+  const std::lock_guard lock(mutex_);
+  return ledger_;
+}
+
+void Allocator::reset_peaks() {
+  const std::lock_guard lock(mutex_);
+  for (CategoryBytes& counted : ledger_.categories) {
+    counted.peak = counted.live;
+  }
+}
+
+void Allocator::trim() {
+  const std::lock_guard lock(mutex_);
+  for (auto& [size, list] : free_) {
+    if (size > kLargestSmall) {
+      for (void* block : list) {
+        arena_->release(block, size);
+        ledger_.cached -= static_cast<int64_t>(size);
+        ledger_.arena_bytes -= static_cast<int64_t>(size);
+      }
+      list.clear();
+    }
+  }
+}
+
+const std::shared_ptr<Allocator>& Allocator::current() {
+  if (current_allocator == nullptr) {
+    current_allocator = std::make_shared<Allocator>();
+  }
+  return current_allocator;
+}
+
+AllocatorScope::AllocatorScope(std::shared_ptr<Allocator> allocator)
+    : previous_(std::exchange(current_allocator, std::move(allocator))) {}
+
+AllocatorScope::~AllocatorScope() { current_allocator = std::move(previous_); }
+
+}  // namespace ringlet

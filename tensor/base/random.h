@@ -1,0 +1,37 @@
+// Counter-based randomness: a random number is a pure function of (seed, what it is for, element index). There is no hidden
+// state to save, restore or hand out: the same full tensor comes out at every world size and in every sharding, and a
+// dropout mask is the same when it is recomputed.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace ringlet {
+
+/// Philox-4x32-10 (Salmon, Moraes, Dror & Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011): four random words
+/// for a 128-bit counter under a 64-bit key. Passes BigCrush; about 5 ns.
+std::array<uint32_t, 4> philox(uint64_t key, uint64_t counter_high, uint64_t counter_low);
+
+/// A family of independent numbers, one per element index.
+class RandomStream {
+ public:
+  /// `purpose` says what the numbers are for ("init/h.0.mlp.c_fc.weight", "dropout/h.0.attn"); streams of different
+  /// purposes, seeds or `index` (a step, a micro-batch) are independent.
+  RandomStream(uint64_t seed, std::string_view purpose, uint64_t index = 0);
+
+  /// 32 random bits for element `i`: word i mod 4 of block i / 4.
+  uint32_t bits(uint64_t i) const;
+  /// Uniform in [0, 1), a multiple of 2^-24.
+  float uniform(uint64_t i) const;
+  /// Standard normal: Box-Muller on the words of block i / 2, computed in fp64.
+  double normal(uint64_t i) const;
+  /// Uniform in 0 .. n-1 (n > 0), without bias that could be seen: 64 random bits times n, upper word (Lemire, 2019).
+  uint64_t below(uint64_t i, uint64_t n) const;
+
+ private:
+  uint64_t key_;
+  uint64_t index_;
+};
+
+}  // namespace ringlet
