@@ -55,6 +55,12 @@ target_include_directories(ringlet_flags INTERFACE $<BUILD_INTERFACE:${PROJECT_S
 function(ringlet_layer name)
   cmake_parse_arguments(ARG "" "" "GLOB;PUBLIC;PRIVATE" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${ARG_GLOB})
+  if(NOT sources)   # a room without furniture yet
+    add_library(ringlet_${name} INTERFACE)
+    add_library(ringlet::${name} ALIAS ringlet_${name})
+    target_link_libraries(ringlet_${name} INTERFACE ${ARG_PUBLIC})
+    return()
+  endif()
   add_library(ringlet_${name} STATIC ${sources})
   add_library(ringlet::${name} ALIAS ringlet_${name})
   set_target_properties(ringlet_${name} PROPERTIES EXPORT_NAME ${name})
