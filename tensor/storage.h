@@ -1,0 +1,40 @@
+// The bytes behind tensors.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "tensor/base/allocator.h"
+#include "tensor/base/device.h"
+
+namespace ringlet {
+
+/// Owns one block of the allocator that was current when it was made, and gives it back to the same one. Tensors share it.
+class Storage {
+ public:
+  Storage(size_t bytes, Category category, Device device = {});
+  ~Storage();
+  Storage(const Storage&) = delete;
+  Storage& operator=(const Storage&) = delete;
+
+  std::byte* data() { return data_; }
+  const std::byte* data() const { return data_; }
+  size_t bytes() const { return bytes_; }
+  Category category() const { return category_; }
+  Device device() const { return device_; }
+
+  /// Grows with every access that may write. What was saved for backward compares it (autograd/saved.h).
+  uint64_t version() const { return version_; }
+  void bump_version() { ++version_; }
+
+ private:
+  std::shared_ptr<Allocator> owner_;
+  std::byte* data_;
+  size_t bytes_;
+  Category category_;
+  Device device_;
+  uint64_t version_ = 0;
+};
+
+}  // namespace ringlet
