@@ -1,0 +1,18 @@
+// Where a program gets its world from.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "collectives/communicator.h"
+
+namespace ringlet {
+
+/// All ranks that were started together, over the backend `name`:
+///   "local"   this process alone, one rank
+///   "mpi"     the ranks that mpirun started (one, when it did not). Starts MPI unless an `MpiSession` (backends/mpi.h) lives
+///   "nccl"    throws BackendUnavailable unless the build has CUDA
+/// Any other name is an `Error` that lists these.
+std::unique_ptr<Communicator> make_world(std::string_view name);
+
+}  // namespace ringlet

@@ -1,0 +1,52 @@
+// The other half of a `start_*` call.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+namespace ringlet {
+
+/// An operation under way, and the loan of its buffers: until `wait` returns, outputs may not be read nor inputs written.
+/// The destructor waits too, but has no way to report an error: call `wait` to hear of one.
+class [[nodiscard]] Work {
+ public:
+  /// What a backend has to provide.
+  class Pending {
+   public:
+    virtual ~Pending() = default;
+    virtual void wait() = 0;   // throws CommError
+    virtual bool done() = 0;   // without waiting
+  };
+
+  /// An operation that is finished already.
+  Work() = default;
+  explicit Work(std::unique_ptr<Pending> pending) : pending_(std::move(pending)) {}
+  Work(Work&&) noexcept = default;
+  Work& operator=(Work&& other) noexcept {
+    if (this != &other) {
+      finish_quietly();
+      pending_ = std::move(other.pending_);
+    }
+    return *this;
+  }
+  ~Work() { finish_quietly(); }
+
+  /// Returns when the buffers are the caller's again. A second call returns at once.
+  void wait() {
+    if (const std::unique_ptr<Pending> pending = std::move(pending_)) {
+      pending->wait();
+    }
+  }
+  bool done() const { return pending_ == nullptr || pending_->done(); }
+
+ private:
+  void finish_quietly() noexcept {
+    try {
+      wait();
+    } catch (...) {  // NOLINT(bugprone-empty-catch): a destructor cannot report; the next call on the communicator will
+    }
+  }
+  std::unique_ptr<Pending> pending_;
+};
+
+}  // namespace ringlet
