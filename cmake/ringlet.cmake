@@ -1,9 +1,11 @@
-# Options, compiler flags, and the two functions that every folder uses.
+# Options, the libraries that we stand on, and the function that makes a layer.
 
 option(RINGLET_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
+option(RINGLET_FULL "Make the counts of tests as high as they go, and add the tests that take minutes" OFF)
+option(RINGLET_SANITIZED_TESTS "Also build a part of the tests with sanitizers, and run it, as tests" OFF)
 option(RINGLET_WERROR "Treat warnings as errors" OFF)
 option(RINGLET_OPENMP "Use OpenMP for threads inside a rank" ON)
-set(RINGLET_ARCH "native" CACHE STRING "CPU level: native, or what -march takes (x86-64-v3, x86-64-v4, ...)")
+set(RINGLET_ARCH "native" CACHE STRING "CPU level: native, or what -march takes (x86-64-v2, x86-64-v3, x86-64-v4, ...)")
 set(RINGLET_SANITIZE "" CACHE STRING "Sanitizers, as -fsanitize takes them (address,undefined or thread)")
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
@@ -22,6 +24,7 @@ if(CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
 endif()
 
+# What is found here, ringletConfig.cmake finds again for those who link the installed libraries.
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
 find_package(fmt REQUIRED)
@@ -31,42 +34,27 @@ find_package(OpenSSL REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
-if(RINGLET_OPENMP)
+if(RINGLET_OPENMP AND NOT RINGLET_SANITIZE MATCHES thread)   # ThreadSanitizer cannot see the locks inside libgomp
   find_package(OpenMP COMPONENTS CXX)
 endif()
-
-# One set of flags for every target of ours. No -ffast-math: guards against NaN must work. No contraction by the compiler's
-# choice: where a fused multiply-add is meant, the code says std::fma, so that vector body and scalar tail agree to the bit.
-add_library(ringlet_flags INTERFACE)
-target_compile_options(ringlet_flags INTERFACE
-  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion
-  -ffp-contract=off -fno-math-errno -fno-trapping-math
-  $<$<BOOL:${RINGLET_WERROR}>:-Werror>)
-if(RINGLET_SANITIZE)
-  target_compile_options(ringlet_flags INTERFACE -fsanitize=${RINGLET_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
-  target_link_options(ringlet_flags INTERFACE -fsanitize=${RINGLET_SANITIZE})
-endif()
-if(NOT RINGLET_ARCH STREQUAL "")
-  target_compile_options(ringlet_flags INTERFACE -march=${RINGLET_ARCH})
-endif()
-target_include_directories(ringlet_flags INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
+include(flags)
 
 # ringlet_layer(NAME GLOB patterns... PUBLIC targets... PRIVATE targets...)
 # One static library per folder, ringlet::NAME, made of every .cpp that the patterns find.
 function(ringlet_layer name)
   cmake_parse_arguments(ARG "" "" "GLOB;PUBLIC;PRIVATE" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${ARG_GLOB})
-  if(NOT sources)   # a room without furniture yet
+  set(include_directories $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/ringlet>)
+  if(sources)
+    add_library(ringlet_${name} STATIC ${sources})
+    target_link_libraries(ringlet_${name} PUBLIC ${ARG_PUBLIC} PRIVATE $<BUILD_INTERFACE:ringlet_flags> ${ARG_PRIVATE})
+    target_include_directories(ringlet_${name} PUBLIC ${include_directories})
+    target_compile_features(ringlet_${name} PUBLIC cxx_std_20)
+  else()   # a room without furniture yet
     add_library(ringlet_${name} INTERFACE)
-    add_library(ringlet::${name} ALIAS ringlet_${name})
     target_link_libraries(ringlet_${name} INTERFACE ${ARG_PUBLIC})
-    return()
+    target_include_directories(ringlet_${name} INTERFACE ${include_directories})
   endif()
-  add_library(ringlet_${name} STATIC ${sources})
   add_library(ringlet::${name} ALIAS ringlet_${name})
   set_target_properties(ringlet_${name} PROPERTIES EXPORT_NAME ${name})
-  target_link_libraries(ringlet_${name} PUBLIC ${ARG_PUBLIC} PRIVATE $<BUILD_INTERFACE:ringlet_flags> ${ARG_PRIVATE})
-  target_include_directories(ringlet_${name} PUBLIC
-    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:include/ringlet>)
-  target_compile_features(ringlet_${name} PUBLIC cxx_std_20)
 endfunction()
