@@ -17,11 +17,11 @@ constexpr size_t kLargestSmall = size_t{256} << 10;  // above this a block comes
 class SystemArena final : public Arena {
  public:
   void* acquire(size_t bytes) override {
-    void* block = ::operator new(bytes, std::align_val_t{kAlignment}, std::nothrow);
+    void* block = ::operator new (bytes, std::align_val_t{kAlignment}, std::nothrow);
     check(block != nullptr, "memory: the system has no {} bytes left", bytes);
     return block;
   }
-  void release(void* block, size_t) noexcept override { ::operator delete(block, std::align_val_t{kAlignment}); }
+  void release(void* block, size_t) noexcept override { ::operator delete (block, std::align_val_t{kAlignment}); }
 };
 
 thread_local std::shared_ptr<Allocator> current_allocator;

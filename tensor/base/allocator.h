@@ -32,10 +32,10 @@ struct CategoryBytes {
 /// with a formula to the byte.
 struct MemoryLedger {
   std::array<CategoryBytes, kCategories> categories{};
-  int64_t rounding = 0;          // bytes lost to size classes in live blocks
-  int64_t cached = 0;            // bytes in free lists, ready for reuse
-  int64_t arena_requests = 0;    // how often the arena was asked
-  int64_t arena_bytes = 0;       // and how much it gave
+  int64_t rounding = 0;        // bytes lost to size classes in live blocks
+  int64_t cached = 0;          // bytes in free lists, ready for reuse
+  int64_t arena_requests = 0;  // how often the arena was asked
+  int64_t arena_bytes = 0;     // and how much it gave
 
   const CategoryBytes& of(Category category) const { return categories[static_cast<size_t>(category)]; }
 };
@@ -76,8 +76,8 @@ class Allocator {
     std::byte* begin;
     size_t size;
   };
-  std::vector<Slab> slabs_;      // small blocks are cut from slabs and stay with them
-  std::byte* cut_ = nullptr;     // the uncut rest of the newest slab
+  std::vector<Slab> slabs_;   // small blocks are cut from slabs and stay with them
+  std::byte* cut_ = nullptr;  // the uncut rest of the newest slab
   size_t uncut_ = 0;
 };
 

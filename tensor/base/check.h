@@ -13,6 +13,11 @@
 
 namespace ringlet {
 
+// Guards against NaN (is this loss finite?) and -inf in masks need a compiler that knows both exist: no -ffast-math, no -Ofast.
+#ifdef __FINITE_MATH_ONLY__
+static_assert(__FINITE_MATH_ONLY__ == 0, "ringlet: compile without -ffast-math, -Ofast and -ffinite-math-only");
+#endif
+
 /// The caller broke a rule: wrong shape, dtype, range, order of calls.
 class Error : public std::runtime_error {
  public:
@@ -35,18 +40,15 @@ std::string to_text(double value);
 inline std::string to_text(bool value) { return value ? "true" : "false"; }
 inline std::string to_text(std::string_view value) { return std::string(value); }
 inline std::string to_text(const char* value) { return value; }
-template <typename T>
-  requires std::signed_integral<T>
+template <std::signed_integral T>
 std::string to_text(T value) {
   return to_text(static_cast<int64_t>(value));
 }
-template <typename T>
-  requires std::unsigned_integral<T>
+template <std::unsigned_integral T>
 std::string to_text(T value) {
   return to_text(static_cast<uint64_t>(value));
 }
-template <typename T>
-  requires std::floating_point<T>
+template <std::floating_point T>
 std::string to_text(T value) {
   return to_text(static_cast<double>(value));
 }

@@ -35,12 +35,14 @@ constexpr bool is_floating(DType dtype) { return dtype == DType::F32 || dtype ==
 
 template <typename T>
 struct DTypeOf;
+// clang-format off
 template <> struct DTypeOf<float> { static constexpr DType value = DType::F32; };
 template <> struct DTypeOf<double> { static constexpr DType value = DType::F64; };
 template <> struct DTypeOf<bf16> { static constexpr DType value = DType::BF16; };
 template <> struct DTypeOf<int32_t> { static constexpr DType value = DType::I32; };
 template <> struct DTypeOf<int64_t> { static constexpr DType value = DType::I64; };
 template <> struct DTypeOf<uint8_t> { static constexpr DType value = DType::U8; };
+// clang-format on
 
 /// The dtype whose elements are a C++ `T`.
 template <typename T>

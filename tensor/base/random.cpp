@@ -44,8 +44,8 @@ double RandomStream::normal(uint64_t i) const {
 uint64_t RandomStream::below(uint64_t i, uint64_t n) const {
   const auto w = philox(key_, index_, i / 2);
   const uint64_t word = static_cast<uint64_t>(w[2 * (i % 2)]) << 32 | w[2 * (i % 2) + 1];
-  __extension__ using uint128 = unsigned __int128;
-  return static_cast<uint64_t>((static_cast<uint128>(word) * n) >> 64);
+  __extension__ using Word128 = unsigned __int128;
+  return static_cast<uint64_t>((static_cast<Word128>(word) * n) >> 64);
 }
 
 }  // namespace ringlet
