@@ -1,0 +1,47 @@
+// Threads inside a rank, where OpenMP is there. The caller cuts the work into blocks by sizes alone, never by the number of
+// threads, and no two blocks write the same element, so the bits of a result do not depend on who computed which block.
+#pragma once
+
+#include <cstdint>
+
+namespace ringlet::kernels {
+
+/// Element operations below which waking threads (some microseconds) costs more than they save.
+inline constexpr int64_t kParallelWork = int64_t{1} << 20;
+
+#if defined(_OPENMP) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define RINGLET_THREADS 1
+#else
+#define RINGLET_THREADS 0  // the sanitizers do not see through OpenMP's own locks
+#endif
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
+#undef RINGLET_THREADS
+#define RINGLET_THREADS 0
+#endif
+#endif
+
+/// Whether `parallel_for` of this size may run blocks at the same time, so that each needs scratch of its own.
+inline bool runs_in_parallel(int64_t blocks, int64_t work_per_block) {
+  return RINGLET_THREADS != 0 && blocks > 1 && work_per_block > kParallelWork / blocks;
+}
+
+/// body(0) … body(blocks − 1), each once, in any order. `work_per_block` in element operations. `body` must not throw.
+template <typename Body>
+void parallel_for(int64_t blocks, int64_t work_per_block, Body&& body) {
+#if RINGLET_THREADS
+  if (runs_in_parallel(blocks, work_per_block)) {
+#pragma omp parallel for schedule(static)
+    for (int64_t block = 0; block < blocks; ++block) {
+      body(block);
+    }
+    return;
+  }
+#endif
+  static_cast<void>(work_per_block);
+  for (int64_t block = 0; block < blocks; ++block) {
+    body(block);
+  }
+}
+
+}  // namespace ringlet::kernels
