@@ -1,0 +1,59 @@
+// What every optimizer has: slices, groups, a count of updates, and state that can be saved.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "optim/param_group.h"
+
+namespace ringlet {
+
+class Optimizer {
+ public:
+  virtual ~Optimizer() = default;
+  Optimizer(const Optimizer&) = delete;
+  Optimizer& operator=(const Optimizer&) = delete;
+
+  /// One update of every slice from its gradient; then updates() is one more. The gradients stay as they are.
+  virtual void step(double lr) = 0;
+  /// Fills every gradient with zeros.
+  void zero_grad();
+
+  /// Completed updates. Bias corrections are computed from it, so it is saved and restored with the state.
+  int64_t updates() const { return updates_; }
+  void set_updates(int64_t updates);
+
+  std::span<const ParamGroup> groups() const { return groups_; }
+  std::span<const ParamSlice> slices() const { return slices_; }
+  /// What is kept per element: {"exp_avg", "exp_avg_sq"} for AdamW, {"momentum_buffer"} for Sgd with momentum.
+  std::span<const std::string> state_kinds() const { return kinds_; }
+  /// State `kind` of `slice`: 1-D, sharing memory, a view of the one flat tensor that holds this kind for all slices one after
+  /// the other (Category::Optimizer; no padding). Zeros before the first update.
+  Tensor state(size_t kind, size_t slice) const;
+
+ protected:
+  /// Throws `Error` where a slice breaks its contract, names a group that does not exist, or shares elements with another: such
+  /// a parameter would be updated twice.
+  Optimizer(std::vector<ParamGroup> groups, std::vector<ParamSlice> slices, std::vector<std::string> state_kinds);
+
+  /// Elements before `slice` in a flat state tensor.
+  int64_t begin_of(size_t slice) const { return begin_[slice]; }
+  DType dtype() const { return dtype_; }
+  ParamSlice& slice(size_t i) { return slices_[i]; }
+  double weight_decay_of(const ParamSlice& slice) const { return groups_[static_cast<size_t>(slice.group)].weight_decay; }
+  Tensor& flat_state(size_t kind) { return state_[kind]; }
+  void count_update() { ++updates_; }
+
+ private:
+  std::vector<ParamGroup> groups_;
+  std::vector<ParamSlice> slices_;
+  std::vector<std::string> kinds_;
+  std::vector<int64_t> begin_;
+  std::vector<Tensor> state_;  // one per kind, each the total of the slices' elements
+  DType dtype_ = DType::F32;
+  int64_t updates_ = 0;
+};
+
+}  // namespace ringlet
