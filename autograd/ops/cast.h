@@ -1,0 +1,15 @@
+// Change of number type.
+#pragma once
+
+#include "autograd/variable.h"
+
+namespace ringlet {
+
+/// x in f32 or f64; the gradient comes back in the dtype of `x`.
+Var cast(const Var& x, DType dtype);
+
+/// x rounded to bf16 and back. The gradient passes straight through (Bengio, Léonard & Courville, 2013): the derivative of a
+/// staircase is zero almost everywhere and teaches nothing.
+Var round_to_bf16(const Var& x);
+
+}  // namespace ringlet
