@@ -18,6 +18,7 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})   # programs stand directly in the build folder
 set(CMAKE_CXX_FLAGS_RELEASE "-O3 -DNDEBUG")
+include(refuse_fast_math)
 
 find_program(CCACHE ccache)
 if(CCACHE)
