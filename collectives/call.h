@@ -22,8 +22,8 @@ constexpr bool is_collective(Operation operation) { return operation != Operatio
 /// (of `out` for recv).
 struct Call {
   Operation operation = Operation::Barrier;
-  ConstBuffer in;
-  Buffer out;
+  ConstBuffer in{};
+  Buffer out{};
   ReduceOp op = ReduceOp::Sum;
   int peer = -1;          // the root, the destination or the source
   int tag = 0;            // send and recv

@@ -24,6 +24,7 @@
 
 #include "collectives/buffer.h"
 #include "collectives/call.h"
+#include "collectives/error.h"
 #include "collectives/reduce_op.h"
 #include "collectives/work.h"
 
@@ -97,6 +98,8 @@ class Communicator {
 
  protected:
   Communicator(int rank, int size, std::string group);
+  /// `error` as seen from `call` of this group.
+  CommError during(const Call& call, const CommError& error) const;
 
  private:
   virtual std::unique_ptr<Communicator> do_split(int color, int key) = 0;

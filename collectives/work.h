@@ -14,8 +14,8 @@ class [[nodiscard]] Work {
   class Pending {
    public:
     virtual ~Pending() = default;
-    virtual void wait() = 0;   // throws CommError
-    virtual bool done() = 0;   // without waiting
+    virtual void wait() = 0;  // throws CommError
+    virtual bool done() = 0;  // without waiting
   };
 
   /// An operation that is finished already.

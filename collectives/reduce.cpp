@@ -1,0 +1,164 @@
+#include "collectives/reduce.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cassert>
+#include <type_traits>
+
+namespace ringlet {
+namespace {
+
+constexpr size_t kBlock = 512;  // elements; log2(P) + 1 blocks of at most 4 KB are in use at a time
+
+// The type in which T is reduced: bf16 in fp32, signed integers in unsigned ones, where overflow wraps by definition.
+// (Wrapping sums and products have the same bits signed and unsigned. Comparisons do not, and stay in T.)
+template <typename T>
+using Sum = std::conditional_t<std::is_same_v<T, bf16>, float, T>;
+
+template <typename A>
+A wrapping_add(A a, A b) {
+  if constexpr (std::is_integral_v<A>) {
+    using U = std::make_unsigned_t<A>;
+    return static_cast<A>(static_cast<U>(static_cast<U>(a) + static_cast<U>(b)));
+  } else {
+    return a + b;
+  }
+}
+
+template <typename A>
+A wrapping_multiply(A a, A b) {
+  if constexpr (std::is_integral_v<A>) {
+    using U = std::make_unsigned_t<A>;
+    return static_cast<A>(static_cast<U>(static_cast<U>(a) * static_cast<U>(b)));  // u8 · u8 fits into int
+  } else {
+    return a * b;
+  }
+}
+
+// a != a is true of NaN alone; a NaN in b makes the comparison false, so b is taken.
+template <typename A>
+A smaller(A a, A b) {
+  return (a < b || a != a) ? a : b;
+}
+template <typename A>
+A larger(A a, A b) {
+  return (a > b || a != a) ? a : b;
+}
+
+// Calls f(∘) with the binary operation of `op`.
+template <typename A, typename F>
+void with_operation(ReduceOp op, F&& f) {
+  switch (op) {
+    case ReduceOp::Sum:
+    case ReduceOp::Avg: f([](A a, A b) { return wrapping_add(a, b); }); return;
+    case ReduceOp::Min: f([](A a, A b) { return smaller(a, b); }); return;
+    case ReduceOp::Max: f([](A a, A b) { return larger(a, b); }); return;
+    case ReduceOp::Prod: f([](A a, A b) { return wrapping_multiply(a, b); }); return;
+  }
+}
+
+template <typename A, typename T>
+A widen(T x) {
+  return static_cast<A>(x);
+}
+
+// acc[0, n) = T(inputs) at elements offset … offset + n.
+template <typename T, typename A, typename Combine>
+void tree(std::span<const T* const> inputs, size_t offset, size_t n, A* acc, Combine combine_two) {
+  if (inputs.size() == 1) {
+    const T* a = inputs[0] + offset;
+    for (size_t i = 0; i < n; ++i) {
+      acc[i] = widen<A>(a[i]);
+    }
+    return;
+  }
+  if (inputs.size() == 2) {
+    const T* a = inputs[0] + offset;
+    const T* b = inputs[1] + offset;
+    for (size_t i = 0; i < n; ++i) {
+      acc[i] = combine_two(widen<A>(a[i]), widen<A>(b[i]));
+    }
+    return;
+  }
+  const size_t half = std::bit_ceil(inputs.size()) / 2;  // the largest power of two below the size
+  alignas(64) std::array<A, kBlock> rest;
+  tree(inputs.first(half), offset, n, acc, combine_two);
+  tree(inputs.subspan(half), offset, n, rest.data(), combine_two);
+  for (size_t i = 0; i < n; ++i) {
+    acc[i] = combine_two(acc[i], rest[i]);
+  }
+}
+
+}  // namespace
+
+std::string_view name_of(ReduceOp op) {
+  switch (op) {
+    case ReduceOp::Sum: return "sum";
+    case ReduceOp::Avg: return "avg";
+    case ReduceOp::Min: return "min";
+    case ReduceOp::Max: return "max";
+    case ReduceOp::Prod: return "prod";
+  }
+  return "?";
+}
+
+template <Reducible T>
+void reduce_in_order(std::span<const T* const> inputs, std::span<T> out, ReduceOp op) {
+  using A = Sum<T>;
+  const auto count = static_cast<A>(inputs.size());
+  with_operation<A>(op, [&](auto combine_two) {
+    for (size_t offset = 0; offset < out.size(); offset += kBlock) {
+      const size_t n = std::min(kBlock, out.size() - offset);
+      alignas(64) std::array<A, kBlock> acc;  // not `out` itself, which may be an input still to be read
+      tree(inputs, offset, n, acc.data(), combine_two);
+      if (op == ReduceOp::Avg) {
+        for (size_t i = 0; i < n; ++i) {
+          acc[i] = static_cast<A>(acc[i] / count);
+        }
+      }
+      for (size_t i = 0; i < n; ++i) {
+        out[offset + i] = static_cast<T>(acc[i]);
+      }
+    }
+  });
+}
+
+template <Reducible T>
+void combine(std::span<const T> lower, std::span<const T> higher, std::span<T> out, ReduceOp op) {
+  assert(lower.size() == out.size() && higher.size() == out.size());
+  using A = Sum<T>;
+  const T* a = lower.data();
+  const T* b = higher.data();
+  T* y = out.data();
+  with_operation<A>(op, [&](auto combine_two) {
+    for (size_t i = 0; i < out.size(); ++i) {
+      y[i] = static_cast<T>(combine_two(widen<A>(a[i]), widen<A>(b[i])));
+    }
+  });
+}
+
+template <Reducible T>
+void finish_reduction(std::span<T> data, ReduceOp op, int n) {
+  if (op != ReduceOp::Avg) {
+    return;
+  }
+  using A = Sum<T>;
+  for (T& x : data) {
+    x = static_cast<T>(static_cast<A>(widen<A>(x) / static_cast<A>(n)));
+  }
+}
+
+#define RINGLET_INSTANTIATE(T)                                                              \
+  template void reduce_in_order<T>(std::span<const T* const>, std::span<T>, ReduceOp);      \
+  template void combine<T>(std::span<const T>, std::span<const T>, std::span<T>, ReduceOp); \
+  template void finish_reduction<T>(std::span<T>, ReduceOp, int);
+RINGLET_INSTANTIATE(float)
+RINGLET_INSTANTIATE(double)
+RINGLET_INSTANTIATE(bf16)
+RINGLET_INSTANTIATE(int32_t)
+RINGLET_INSTANTIATE(int64_t)
+RINGLET_INSTANTIATE(uint8_t)
+#undef RINGLET_INSTANTIATE
+
+}  // namespace ringlet

@@ -1,0 +1,19 @@
+// MPI messages. MPI 3.1, on a communicator of our own, so that our messages never meet the user's.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "collectives/transports/point_to_point.h"
+
+namespace ringlet {
+
+struct MpiOptions {
+  /// Longer messages go in pieces: MPI's counts are ints. Less than 2^31; tests set it to a few bytes.
+  size_t max_message_bytes = size_t{1} << 30;
+};
+
+/// All ranks of the job. Starts MPI if need be. It may outlive MPI: freeing it then does nothing.
+std::unique_ptr<PointToPoint> make_mpi_point_to_point(MpiOptions options = {});
+
+}  // namespace ringlet

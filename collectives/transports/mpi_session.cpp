@@ -1,0 +1,93 @@
+#include "collectives/transports/mpi_session.h"
+
+#include <mpi.h>
+
+#include <array>
+#include <cstdlib>
+#include <exception>
+#include <string>
+
+#include "collectives/transports/mpi_errors.h"
+
+namespace ringlet {
+namespace {
+
+bool mpi_started() {
+  int yes = 0;
+  MPI_Initialized(&yes);
+  return yes != 0;
+}
+
+bool mpi_finished() {
+  int yes = 0;
+  MPI_Finalized(&yes);
+  return yes != 0;
+}
+
+}  // namespace
+
+std::string mpi_error_text(int code) {
+  std::array<char, MPI_MAX_ERROR_STRING> text{};
+  int length = 0;
+  if (MPI_Error_string(code, text.data(), &length) != MPI_SUCCESS) {
+    return message("MPI error {}", code);
+  }
+  return {text.data(), static_cast<size_t>(length)};
+}
+
+MpiSession::MpiSession() : exceptions_(std::uncaught_exceptions()) {
+  check(!mpi_finished(),
+        "mpi: was finished in this process and cannot start again; keep one MpiSession for the length of main");
+  if (!mpi_started()) {
+    int provided = MPI_THREAD_SINGLE;
+    check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided), "MPI_Init_thread");
+    owner_ = true;
+  }
+  check_mpi(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+}
+
+MpiSession::~MpiSession() {
+  if (owner_ && !mpi_finished() && std::uncaught_exceptions() <= exceptions_) {
+    MPI_Finalize();
+  }
+}
+
+std::string_view MpiSession::thread_level() const {
+  int level = MPI_THREAD_SINGLE;
+  check_mpi(MPI_Query_thread(&level), "MPI_Query_thread");
+  switch (level) {
+    case MPI_THREAD_FUNNELED: return "funneled";
+    case MPI_THREAD_SERIALIZED: return "serialized";
+    case MPI_THREAD_MULTIPLE: return "multiple";
+    default: return "single";
+  }
+}
+
+void abort_world(int exit_code) {
+  if (mpi_started() && !mpi_finished()) {
+    MPI_Abort(MPI_COMM_WORLD, exit_code);
+  }
+  std::_Exit(exit_code);
+}
+
+bool launched_by_mpi() {
+  // Open MPI, PMIx, MPICH and its relatives (Intel, MVAPICH), Slurm's srun
+  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS"}) {
+    if (std::getenv(name) != nullptr) {
+      return true;
+    }
+  }
+  return false;
+}
+
+HostPlace place_on_host() {
+  MPI_Comm host = MPI_COMM_NULL;
+  check_mpi(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host), "MPI_Comm_split_type");
+  HostPlace place;
+  check_mpi(MPI_Comm_rank(host, &place.rank), "MPI_Comm_rank");
+  check_mpi(MPI_Comm_size(host, &place.size), "MPI_Comm_size");
+  check_mpi(MPI_Comm_free(&host), "MPI_Comm_free");
+  return place;
+}
+
+}  // namespace ringlet

@@ -1,0 +1,39 @@
+// MPI as a process sees it: started once, finished once, ended for all when there is no other way.
+#pragma once
+
+#include <string_view>
+
+namespace ringlet {
+
+/// Starts MPI if nobody has, and then finishes it in its destructor, unless an exception is on its way out: the others may be
+/// waiting for this rank, and finishing would wait for them; call `abort_world` then. MPI cannot be started twice in a
+/// process, so main holds one for its whole length.
+class MpiSession {
+ public:
+  MpiSession();
+  ~MpiSession();
+  MpiSession(const MpiSession&) = delete;
+  MpiSession& operator=(const MpiSession&) = delete;
+
+  /// What MPI grants: "single", "funneled", "serialized" or "multiple". Asked for: serialized.
+  std::string_view thread_level() const;
+
+ private:
+  bool owner_ = false;
+  int exceptions_ = 0;  // on their way when this was made
+};
+
+/// Ends every process of the job with `exit_code`. Without MPI (not started, or finished) ends this one, without destructors.
+[[noreturn]] void abort_world(int exit_code);
+
+/// Whether an MPI launcher started this process. Looks at the environment only, so it may be asked before MPI starts.
+bool launched_by_mpi();
+
+/// This rank among those of the same host: what the number of threads per rank depends on. MPI must be running.
+struct HostPlace {
+  int rank = 0;
+  int size = 1;
+};
+HostPlace place_on_host();
+
+}  // namespace ringlet

@@ -1,0 +1,84 @@
+// Messages between the ranks of a group: all that an algorithm needs to know of a wire.
+//
+// A transport implements one verb, `transfer`: send these, receive those, return when all of it is done. It must make progress
+// on all of them at once, so that no order of peers can deadlock. Messages between two ranks arrive in the order sent. The
+// receiver knows each size; another size is a CommError, never a silent wrong tail.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+#include "collectives/scratch.h"
+#include "collectives/work.h"
+#include "tensor/base/allocator.h"
+
+namespace ringlet {
+
+struct Outgoing {
+  int peer;
+  std::span<const std::byte> bytes;  // may be empty: an empty message is still a message
+};
+struct Incoming {
+  int peer;
+  std::span<std::byte> bytes;
+};
+
+class PointToPoint {
+ public:
+  /// Tags of messages between algorithms; the user's own are apart from them.
+  static constexpr int kCollectiveTag = 0;
+
+  virtual ~PointToPoint() = default;
+  PointToPoint(const PointToPoint&) = delete;
+  PointToPoint& operator=(const PointToPoint&) = delete;
+
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+  /// "mailbox", "messages".
+  virtual std::string_view name() const = 0;
+
+  /// Sends and receives all at once. Throws CommError when a peer is lost or sends another size than expected.
+  virtual void transfer(std::span<const Outgoing> out, std::span<const Incoming> in, int tag = kCollectiveTag) = 0;
+
+  /// The same, but returns at once.
+  virtual Work start_transfer(std::span<const Outgoing> out, std::span<const Incoming> in, int tag) = 0;
+
+  /// Communicator::split.
+  virtual std::unique_ptr<PointToPoint> split(int color, int key) = 0;
+
+  template <typename T>
+  void send(int to, std::span<const T> data) {
+    const Outgoing out{to, std::as_bytes(data)};
+    transfer({&out, 1}, {});
+  }
+  template <typename T>
+  void recv(int from, std::span<T> data) {
+    const Incoming in{from, std::as_writable_bytes(data)};
+    transfer({}, {&in, 1});
+  }
+  template <typename T>
+  void exchange(int to, std::span<const std::type_identity_t<T>> out, int from, std::span<T> in) {
+    const Outgoing outgoing{to, std::as_bytes(out)};
+    const Incoming incoming{from, std::as_writable_bytes(in)};
+    transfer({&outgoing, 1}, {&incoming, 1});
+  }
+
+  /// n elements of reused memory, for the length of a call.
+  template <typename T>
+  Scratch<T> scratch(size_t n) const {
+    return Scratch<T>(allocator_, n);
+  }
+
+ protected:
+  PointToPoint(int rank, int size, std::shared_ptr<Allocator> allocator = Allocator::current())
+      : rank_(rank), size_(size), allocator_(std::move(allocator)) {}
+
+ private:
+  int rank_;
+  int size_;
+  std::shared_ptr<Allocator> allocator_;
+};
+
+}  // namespace ringlet

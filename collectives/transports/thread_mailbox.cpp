@@ -1,0 +1,313 @@
+#include "collectives/transports/thread_mailbox.h"
+
+#include <algorithm>
+#include <cassert>
+#include <condition_variable>
+#include <cstring>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "collectives/algorithms/direct.h"
+#include "collectives/error.h"
+#include "collectives/transports/group_members.h"
+
+namespace ringlet {
+namespace {
+
+// What a letter and a receive must share to meet. `source` and the owner of the mailbox are ranks of the hub.
+struct Envelope {
+  int source = 0;
+  int context = 0;  // which group
+  int tag = 0;
+  friend bool operator==(const Envelope&, const Envelope&) = default;
+};
+
+struct Receive;
+
+// Lives in the sender's call until the receiver has read it or it is retracted.
+struct Letter {
+  enum class State : uint8_t { Waiting, Claimed, Read, Lost };
+  Envelope envelope;
+  int dest = 0;
+  std::span<const std::byte> bytes;
+  State state = State::Waiting;
+  Receive* receive = nullptr;  // once matched
+};
+
+// Lives in the receiver's call.
+struct Receive {
+  Envelope envelope;
+  std::span<std::byte> bytes;
+  Letter* letter = nullptr;  // once matched
+  bool done = false;
+};
+
+struct Mailbox {
+  std::vector<Letter*> letters;    // unmatched, in the order sent
+  std::vector<Receive*> receives;  // unmatched, in the order posted
+  std::condition_variable news;    // for the owner: a letter was matched, one of its own was read, a rank left
+  bool left = false;
+};
+
+template <typename T>
+T* take_match(std::vector<T*>& queue, const Envelope& envelope) {
+  const auto found = std::find_if(queue.begin(), queue.end(), [&](const T* one) { return one->envelope == envelope; });
+  if (found == queue.end()) {
+    return nullptr;
+  }
+  T* one = *found;
+  queue.erase(found);
+  return one;
+}
+
+}  // namespace
+
+// One mutex for all: it is held for a few list operations, never while bytes are copied.
+struct MailboxHub::State {
+  State(int ranks, std::chrono::milliseconds limit) : deadline(limit), boxes(static_cast<size_t>(ranks)) {}
+  Mailbox& box(int rank) { return boxes[static_cast<size_t>(rank)]; }
+
+  std::mutex mutex;
+  std::chrono::milliseconds deadline;
+  std::vector<Mailbox> boxes;
+  int next_context = 1;  // 0 is the world
+  int first_failed = -1;
+  std::string reason;
+};
+
+namespace {
+
+using Lock = std::unique_lock<std::mutex>;
+
+// One rank's seat in one group.
+struct Seat {
+  std::shared_ptr<MailboxHub> hub;
+  MailboxHub::State& state;
+  int context;
+  std::vector<int> members;  // hub ranks, by group rank
+  int rank;                  // in the group
+
+  int self() const { return members[static_cast<size_t>(rank)]; }
+  int hub_rank(int member) const { return members[static_cast<size_t>(member)]; }
+  int member(int hub_rank) const {
+    const auto found = std::find(members.begin(), members.end(), hub_rank);
+    return found == members.end() ? -1 : static_cast<int>(found - members.begin());
+  }
+  [[noreturn]] void fail(int peer, const std::string& reason) const {
+    throw CommError({.rank = rank, .size = static_cast<int>(members.size()), .peer = peer}, reason);
+  }
+};
+
+// Sends and receives under way: posted at construction, finished by `wait`, retracted by the destructor if that threw.
+class Exchange final : public Work::Pending {
+ public:
+  Exchange(const Seat& seat, std::span<const Outgoing> out, std::span<const Incoming> in, int tag) : seat_(seat) {
+    letters_.reserve(out.size());
+    receives_.reserve(in.size());
+    const Lock lock(seat_.state.mutex);
+    for (const Incoming& one : in) {
+      receives_.push_back({.envelope = {seat_.hub_rank(one.peer), seat_.context, tag}, .bytes = one.bytes});
+      post(receives_.back());
+    }
+    for (const Outgoing& one : out) {
+      letters_.push_back(
+          {.envelope = {seat_.self(), seat_.context, tag}, .dest = seat_.hub_rank(one.peer), .bytes = one.bytes});
+      post(letters_.back());
+    }
+  }
+  ~Exchange() override { retract(); }
+  Exchange(const Exchange&) = delete;
+  Exchange& operator=(const Exchange&) = delete;
+
+  void wait() override {
+    Lock lock(seat_.state.mutex);
+    for (Receive& receive : receives_) {
+      await(lock, receive.envelope.source, "sent nothing", [&] { return receive.letter != nullptr || receive.done; });
+      read(lock, receive);
+    }
+    for (const Letter& letter : letters_) {
+      await(lock, letter.dest, "did not take a message",
+            [&] { return letter.state == Letter::State::Read || letter.state == Letter::State::Lost; });
+      if (letter.state == Letter::State::Lost) {
+        seat_.fail(seat_.member(letter.dest), message("refused a message of {} bytes", letter.bytes.size()));
+      }
+    }
+  }
+
+  bool done() override {
+    Lock lock(seat_.state.mutex);
+    for (Receive& receive : receives_) {
+      if (receive.letter != nullptr) {
+        read(lock, receive);
+      }
+    }
+    return std::all_of(receives_.begin(), receives_.end(), [](const Receive& one) { return one.done; }) &&
+           std::all_of(letters_.begin(), letters_.end(), [](const Letter& one) { return one.state == Letter::State::Read; });
+  }
+
+ private:
+  void post(Letter& letter) {
+    Mailbox& box = seat_.state.box(letter.dest);
+    if (Receive* receive = take_match(box.receives, letter.envelope)) {
+      match(letter, *receive);
+      box.news.notify_one();
+    } else {
+      box.letters.push_back(&letter);
+    }
+  }
+  void post(Receive& receive) {
+    Mailbox& box = seat_.state.box(seat_.self());
+    if (Letter* letter = take_match(box.letters, receive.envelope)) {
+      match(*letter, receive);
+    } else {
+      box.receives.push_back(&receive);
+    }
+  }
+  static void match(Letter& letter, Receive& receive) {
+    letter.receive = &receive;
+    receive.letter = &letter;
+  }
+
+  // Sleeps until `ready()`; throws when that cannot be any more, or the deadline passes.
+  template <typename Ready>
+  void await(Lock& lock, int peer, const char* complaint, Ready ready) {
+    MailboxHub::State& state = seat_.state;
+    const auto given_up = [&] { return ready() || state.first_failed >= 0 || state.box(peer).left; };
+    const auto limit = std::chrono::steady_clock::now() + state.deadline;
+    const bool in_time = state.box(seat_.self()).news.wait_until(lock, limit, given_up);
+    if (ready()) {
+      return;
+    }
+    if (state.first_failed >= 0) {
+      seat_.fail(seat_.member(state.first_failed), message("world rank {} failed: {}", state.first_failed, state.reason));
+    }
+    seat_.fail(seat_.member(peer),
+               in_time ? message("world rank {} {} and is gone", peer, complaint)
+                       : message("world rank {} {} within the deadline of {} ms", peer, complaint, state.deadline.count()));
+  }
+
+  // Copies the letter of `receive`, if it has not been read yet. The lock is released meanwhile.
+  void read(Lock& lock, Receive& receive) {
+    if (receive.done) {
+      return;
+    }
+    Letter& letter = *receive.letter;
+    const bool fits = letter.bytes.size() == receive.bytes.size();
+    const size_t sent = letter.bytes.size();
+    if (fits && sent > 0) {
+      letter.state = Letter::State::Claimed;
+      lock.unlock();
+      std::memcpy(receive.bytes.data(), letter.bytes.data(), sent);
+      lock.lock();
+    }
+    letter.state = fits ? Letter::State::Read : Letter::State::Lost;
+    letter.receive = nullptr;
+    receive.letter = nullptr;
+    receive.done = true;
+    seat_.state.box(receive.envelope.source).news.notify_one();  // the letter may be gone from here on
+    if (!fits) {
+      seat_.fail(seat_.member(receive.envelope.source),
+                 message("world rank {} sent {} bytes where {} were expected; do all ranks pass the same count and dtype?",
+                         receive.envelope.source, sent, receive.bytes.size()));
+    }
+  }
+
+  void retract() {
+    Lock lock(seat_.state.mutex);
+    for (Receive& receive : receives_) {
+      std::erase(seat_.state.box(seat_.self()).receives, &receive);
+      if (receive.letter != nullptr) {
+        receive.letter->state = Letter::State::Lost;
+        receive.letter->receive = nullptr;
+        seat_.state.box(receive.envelope.source).news.notify_one();
+      }
+    }
+    for (Letter& letter : letters_) {
+      std::erase(seat_.state.box(letter.dest).letters, &letter);
+      // A reader in the middle of the copy will be done in a moment; until then the bytes must stay.
+      seat_.state.box(seat_.self()).news.wait(lock, [&] { return letter.state != Letter::State::Claimed; });
+      if (letter.receive != nullptr) {
+        letter.receive->letter = nullptr;
+        letter.receive = nullptr;
+      }
+    }
+  }
+
+  const Seat& seat_;
+  std::vector<Letter> letters_;  // reserved: addresses must not change
+  std::vector<Receive> receives_;
+};
+
+class ThreadMailbox final : public PointToPoint {
+ public:
+  explicit ThreadMailbox(Seat seat) : PointToPoint(seat.rank, static_cast<int>(seat.members.size())), seat_(std::move(seat)) {}
+
+  std::string_view name() const override { return "mailbox"; }
+
+  void transfer(std::span<const Outgoing> out, std::span<const Incoming> in, int tag) override {
+    Exchange(seat_, out, in, tag).wait();
+  }
+  Work start_transfer(std::span<const Outgoing> out, std::span<const Incoming> in, int tag) override {
+    return Work(std::make_unique<Exchange>(seat_, out, in, tag));
+  }
+
+  std::unique_ptr<PointToPoint> split(int color, int key) override {
+    std::vector<Ballot> ballots(static_cast<size_t>(size()));
+    ballots[static_cast<size_t>(rank())] = {.color = color, .key = key, .context = reserve_contexts(rank() == 0 ? size() : 0)};
+    direct_all_gather(*this, std::span<Ballot>(ballots));
+    if (color < 0) {
+      return nullptr;
+    }
+    const GroupMembers group(ballots, rank());
+    Seat seat{
+        .hub = seat_.hub, .state = seat_.state, .context = ballots[0].context + group.index, .members = {}, .rank = group.rank};
+    for (const int member : group.members) {
+      seat.members.push_back(seat_.hub_rank(member));
+    }
+    return std::make_unique<ThreadMailbox>(std::move(seat));
+  }
+
+ private:
+  int reserve_contexts(int n) {
+    const Lock lock(seat_.state.mutex);
+    return std::exchange(seat_.state.next_context, seat_.state.next_context + n);
+  }
+  Seat seat_;
+};
+
+}  // namespace
+
+MailboxHub::MailboxHub(int ranks, std::chrono::milliseconds deadline) : state_(std::make_unique<State>(ranks, deadline)) {
+  check(ranks >= 1, "mailbox: needs at least one rank, got {}", ranks);
+}
+MailboxHub::~MailboxHub() = default;
+
+std::unique_ptr<PointToPoint> MailboxHub::join(int rank) {
+  const int ranks = static_cast<int>(state_->boxes.size());
+  check(rank >= 0 && rank < ranks, "mailbox: rank must be in 0 … {}, got {}", ranks - 1, rank);
+  Seat seat{.hub = shared_from_this(), .state = *state_, .context = 0, .members = {}, .rank = rank};
+  for (int member = 0; member < ranks; ++member) {
+    seat.members.push_back(member);
+  }
+  return std::make_unique<ThreadMailbox>(std::move(seat));
+}
+
+void MailboxHub::leave(int rank, const std::string& reason) {
+  const Lock lock(state_->mutex);
+  state_->box(rank).left = true;
+  if (!reason.empty() && state_->first_failed < 0) {
+    state_->first_failed = rank;
+    state_->reason = reason;
+  }
+  for (Mailbox& box : state_->boxes) {
+    box.news.notify_all();
+  }
+}
+
+int MailboxHub::first_failed() const {
+  const Lock lock(state_->mutex);
+  return state_->first_failed;
+}
+
+}  // namespace ringlet
