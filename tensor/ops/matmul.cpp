@@ -49,7 +49,8 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
       return;
     }
     kernels::parallel_for(batches, M * N * K, [&](int64_t i) {
-      kernels::matmul_add_serial<T>(M, N, K, matrix<T>(a, batch_offset(a, i)), matrix<T>(b, batch_offset(b, i)), out + i * M * N, N);
+      kernels::matmul_add_serial<T>(M, N, K, matrix<T>(a, batch_offset(a, i)), matrix<T>(b, batch_offset(b, i)),
+                                    out + i * M * N, N);
     });
   });
   return c;
@@ -60,7 +61,8 @@ void matmul_add_into(Tensor& c, const Tensor& a, const Tensor& b) {
   check(a.rank() == 2, "matmul_add_into: needs 2-D operands, got {} x {}", a.shape(), b.shape());
   check_shape("matmul_add_into: c", c, {a.dim(0), b.dim(1)});
   check_dtype("matmul_add_into: c", c, a.dtype());
-  check(c.dim(1) <= 1 || c.strides()[1] == 1, "matmul_add_into: c must be contiguous in its last dim, got strides {}", c.strides());
+  check(c.dim(1) <= 1 || c.strides()[1] == 1, "matmul_add_into: c must be contiguous in its last dim, got strides {}",
+        c.strides());
   check(!c.shares_storage(a) && !c.shares_storage(b), "matmul_add_into: c shares its storage with an operand");
   dispatch_real("matmul", a.dtype(), [&]<typename T>() {
     kernels::matmul_add<T>(a.dim(0), b.dim(1), a.dim(1), matrix<T>(a), matrix<T>(b), c.mutable_data<T>(), c.strides()[0]);

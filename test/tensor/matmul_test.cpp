@@ -67,7 +67,7 @@ TEST_CASE("an element of a product does not depend on the rows and columns aroun
 
 TEST_CASE("a batched product is the product of each batch, whatever its strides", "[tensor]") {
   const Tensor x = Tensor::from(numbers<double>(2 * 5 * 3 * 4, 6), {2, 5, 3, 4});  // [B, T, H, D]
-  const Tensor q = x.permute({0, 2, 1, 3});                                         // [B, H, T, D]
+  const Tensor q = x.permute({0, 2, 1, 3});                                        // [B, H, T, D]
   const Tensor scores = matmul(q, q.transpose(-2, -1));
   REQUIRE(scores.shape() == Shape{2, 3, 5, 5});
   for (int64_t b = 0; b < 2; ++b) {

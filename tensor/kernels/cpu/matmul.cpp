@@ -3,24 +3,24 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tensor/kernels/cpu/lanes.h"
 #include "tensor/kernels/cpu/parallel.h"
+#include "tensor/kernels/cpu/simd.h"
 
 namespace ringlet::kernels {
 namespace {
 
-constexpr int64_t kRows = 64;       // rows of C in one block of work: they share each packed panel of B
-constexpr int64_t kColumns = 256;   // columns of C in one block: they share a packed A
-constexpr int64_t kDepth = 256;     // k per pass: a panel of B (32 columns of fp32) then fills 32 KB, the first-level cache
+constexpr int64_t kRows = 64;      // rows of C in one block of work: they share each packed panel of B
+constexpr int64_t kColumns = 256;  // columns of C in one block: they share a packed A
+constexpr int64_t kDepth = 256;    // k per pass: a panel of B (32 columns of fp32) then fills 32 KB, the first-level cache
 constexpr int kTile = kTileRows;
 
 template <typename T>
-constexpr int64_t kPanel = 2 * Lanes<T>::kWidth;  // columns of a tile: two registers
+constexpr int64_t kPanel = 2 * Simd<T>::kWidth;  // columns of a tile: two registers
 
 // A tile of R rows and V registers of columns:  c[i, :] += Σ_k a[i, k]·b[k, :], k ascending. B is packed, kPanel apart.
 template <int R, int V, typename T>
 void tile(int64_t depth, MatrixView<T> A, const T* B, T* C, int64_t ldc) {
-  using L = Lanes<T>;
+  using L = Simd<T>;
   L c[R][V];
   for (int i = 0; i < R; ++i) {
     for (int v = 0; v < V; ++v) c[i][v] = L::load(C + i * ldc + v * L::kWidth);
@@ -56,7 +56,7 @@ void tiles(int64_t rows, int64_t depth, MatrixView<T> A, const T* B, T* C, int64
 // Fewer columns than a register has: through a copy of C whose rows are whole registers. The extra columns hold zeros.
 template <typename T>
 void tiles_of_few_columns(int64_t rows, int64_t columns, int64_t depth, MatrixView<T> A, const T* B, T* C, int64_t ldc) {
-  constexpr int64_t width = Lanes<T>::kWidth;
+  constexpr int64_t width = Simd<T>::kWidth;
   T edge[kRows * width] = {};
   for (int64_t i = 0; i < rows; ++i) std::copy_n(C + i * ldc, columns, edge + i * width);
   tiles<1>(rows, depth, A, B, edge, width);
@@ -70,8 +70,16 @@ void pack_panel(int64_t depth, int64_t columns, MatrixView<T> B, T* panel) {
     for (int64_t k = 0; k < depth; ++k) std::copy_n(B.data + k * B.row, kPanel<T>, panel + k * kPanel<T>);
     return;
   }
+  // A transposed B goes over in squares of registers; what is left, and any other stride, element by element.
+  constexpr int64_t width = Simd<T>::kWidth;
+  const int64_t square_columns = B.row == 1 ? columns / width * width : 0, square_depth = depth / width * width;
+  for (int64_t j = 0; j < square_columns; j += width) {
+    for (int64_t k = 0; k < square_depth; k += width) {
+      transpose_square(B.at(k, j).data, B.col, panel + k * kPanel<T> + j, kPanel<T>);
+    }
+  }
   for (int64_t j = 0; j < columns; ++j) {
-    for (int64_t k = 0; k < depth; ++k) panel[k * kPanel<T> + j] = B(k, j);
+    for (int64_t k = j < square_columns ? square_depth : 0; k < depth; ++k) panel[k * kPanel<T> + j] = B(k, j);
   }
   for (int64_t j = columns; j < kPanel<T>; ++j) {
     for (int64_t k = 0; k < depth; ++k) panel[k * kPanel<T> + j] = T{0};
@@ -87,7 +95,7 @@ MatrixView<T> near_columns(int64_t rows, int64_t depth, MatrixView<T> A, T* copy
 
 template <typename T>
 void columns_of_block(int64_t rows, int64_t columns, int64_t depth, MatrixView<T> A, MatrixView<T> B, T* C, int64_t ldc) {
-  constexpr int64_t width = Lanes<T>::kWidth;
+  constexpr int64_t width = Simd<T>::kWidth;
   alignas(64) T panel[kDepth * kPanel<T>];
   for (int64_t j = 0; j < columns; j += kPanel<T>) {
     const int64_t here = std::min(kPanel<T>, columns - j);
@@ -141,9 +149,8 @@ void matmul_add_clear(int64_t M, int64_t N, int64_t K, MatrixView<T> A, MatrixVi
 
 template <typename T>
 void matmul_add(int64_t M, int64_t N, int64_t K, MatrixView<T> A, MatrixView<T> B, T* C, int64_t ldc) {
-  for_blocks(M, N, K, A, B, C, ldc, [&](int64_t blocks, auto&& body) {
-    parallel_for(blocks, std::min(kRows, M) * std::min(kColumns, N) * K, body);
-  });
+  for_blocks(M, N, K, A, B, C, ldc,
+             [&](int64_t blocks, auto&& body) { parallel_for(blocks, std::min(kRows, M) * std::min(kColumns, N) * K, body); });
 }
 
 template <typename T>
