@@ -24,7 +24,7 @@ struct GptConfig {
 
   /// Throws `Error` naming the first field that is out of range or does not fit another.
   void validate() const;
-  /// VC + TC + L·(12C² + 2C + bias·7C) + C + bias·C + (tied ? 0 : CV), which a test compares with what a model holds.
+  /// VC + TC + L·(12C² + 2C + bias·7C) + C + bias·C + (tied ? 0 : CV).
   int64_t parameter_count() const;
 
   friend bool operator==(const GptConfig&, const GptConfig&) = default;
