@@ -11,10 +11,21 @@
 
 namespace ringlet {
 
-// One walk. All of its state lives here, so a walk that ends in an exception leaves nothing behind in the graph.
+// One walk. All of its state lives here, so a walk that ends in an exception leaves nothing behind in the graph; and what a walk
+// inside a rule or hook of this one marks (activation checkpointing), it marks back at its end.
 class Engine {
  public:
-  Engine(const std::shared_ptr<Node>& root, bool keep_graph) : run_(next_run()), keep_graph_(keep_graph) { count_consumers(root); }
+  Engine(const std::shared_ptr<Node>& root, bool keep_graph) : run_(next_run()), keep_graph_(keep_graph) {
+    count_consumers(root);
+  }
+  ~Engine() {
+    for (const State& state : states_) {
+      state.node->run_ = state.outer_run;
+      state.node->slot_ = state.outer_slot;
+    }
+  }
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
 
   void run(const std::shared_ptr<Node>& root, const Tensor& seed) {
     states_[0].dy = seed;
@@ -29,9 +40,11 @@ class Engine {
  private:
   struct State {
     std::shared_ptr<Node> node;  // keeps the node alive while the walk frees the graph behind itself
-    Tensor dy;                   // the sum of the contributions so far
+    Tensor dy = {};              // the sum of the contributions so far
     int32_t waiting = 0;         // consumers that have not contributed yet
     bool own = false;            // whether dy is ours to add to, or was handed over by a rule that may still use it
+    uint64_t outer_run = 0;      // the marks of the walk that this one runs inside of
+    int32_t outer_slot = 0;
   };
 
   static uint64_t next_run() {
@@ -43,9 +56,9 @@ class Engine {
 
   void discover(const std::shared_ptr<Node>& node, std::vector<Node*>& open) {
     if (node->run_ != run_) {
+      states_.push_back({.node = node, .outer_run = node->run_, .outer_slot = node->slot_});
       node->run_ = run_;
-      node->slot_ = static_cast<int32_t>(states_.size());
-      states_.push_back({node, {}, 0, false});
+      node->slot_ = static_cast<int32_t>(states_.size() - 1);
       open.push_back(node.get());
     }
   }
@@ -67,13 +80,15 @@ class Engine {
 
   Grads visit(Node* node) {
     const Tensor dy = std::exchange(state(node).dy, {});
-    // Every path to this node may have carried no contribution: then there is nothing to hand on, but the inputs still count.
-    Grads grads = dy.defined() ? node->backward(dy) : Grads(node->inputs.size());
+    // Every path to an op may have carried no contribution: then there is nothing to hand on, but its inputs still count, and a
+    // leaf is ready all the same.
+    const bool is_leaf = node->inputs.empty();
+    Grads grads = dy.defined() || is_leaf ? node->backward(dy) : Grads(node->inputs.size());
     if (!keep_graph_) {
       node->release();
     }
-    check(grads.size() == node->inputs.size() || node->inputs.empty(), "backward: {} gave {} gradients for {} inputs",
-          node->name(), grads.size(), node->inputs.size());
+    check(grads.size() == node->inputs.size(), "backward: {} gave {} gradients for {} inputs", node->name(), grads.size(),
+          node->inputs.size());
     return grads;
   }
 
@@ -93,9 +108,8 @@ class Engine {
   }
 
   void accumulate(const Node* from, const Node* input, Tensor dx) {
-    check(dx.shape() == input->shape() && dx.dtype() == input->dtype(),
-          "backward: {} gave a gradient {} {} for an input {} {}", from->name(), dx.shape(), dx.dtype(), input->shape(),
-          input->dtype());
+    check(dx.shape() == input->shape() && dx.dtype() == input->dtype(), "backward: {} gave a gradient {} {} for an input {} {}",
+          from->name(), dx.shape(), dx.dtype(), input->shape(), input->dtype());
     State& sum = state(input);
     if (!sum.dy.defined()) {
       sum.dy = std::move(dx);
@@ -113,7 +127,8 @@ class Engine {
 };
 
 void backward(const Var& root, const Tensor& seed, bool keep_graph) {
-  check(root.requires_grad(), "backward: the root does not require a gradient (made from no variable that does, or under NoGrad)");
+  check(root.requires_grad(),
+        "backward: the root does not require a gradient (made from no variable that does, or under NoGrad)");
   check(seed.defined() || root.numel() == 1, "backward: the root must have one element, or a seed must be given; got shape {}",
         root.shape());
   if (seed.defined()) {

@@ -31,9 +31,9 @@ Node::~Node() {
 int64_t Node::live() { return live_nodes.load(std::memory_order_relaxed); }
 
 Grads Leaf::backward(const Tensor& dy) {
-  if (grad.defined()) {
+  if (dy.defined() && grad.defined()) {
     add_into(grad, dy);
-  } else {
+  } else if (dy.defined()) {
     grad = dy.clone(Category::Gradients);
   }
   for (const auto& hook : on_ready) {

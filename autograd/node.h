@@ -41,8 +41,8 @@ class Node {
   friend class Engine;
   Shape shape_;
   DType dtype_;
-  uint64_t run_ = 0;   // the backward run that last visited this node,
-  int32_t slot_ = 0;   // and its place in that run's table
+  uint64_t run_ = 0;  // the backward run that visits this node,
+  int32_t slot_ = 0;  // and its place in that run's table
 };
 
 /// A tensor made by the user that wants a gradient: the end of every path. Owns the gradient.
@@ -50,7 +50,7 @@ class Leaf final : public Node {
  public:
   using Node::Node;
   std::string_view name() const override { return "leaf"; }
-  /// Adds `dy` to the gradient, then calls the hooks.
+  /// Adds `dy` to the gradient if it is defined, then calls the hooks.
   Grads backward(const Tensor& dy) override;
   void release() override {}
 

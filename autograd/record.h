@@ -34,6 +34,9 @@ class RuleNode final : public Node {
   std::optional<Rule> rule_;
 };
 
+/// `tensor` if `input` wants the gradient that it is saved for, else nothing.
+inline Saved saved_for(const Var& input, const Tensor& tensor) { return input.requires_grad() ? Saved(tensor) : Saved(); }
+
 /// The output as a variable. It is recorded only if gradients are enabled and an input wants one; otherwise the rule, and with
 /// it everything saved, is dropped here.
 template <typename Rule>

@@ -14,6 +14,7 @@ class Saved {
   Saved() = default;
   Saved(Tensor tensor) : tensor_(std::move(tensor)), version_(tensor_.version()) {}  // NOLINT: implicit by design
 
+  bool defined() const { return tensor_.defined(); }
   const Tensor& get() const {
     check(tensor_.version() == version_,
           "backward: a tensor of shape {} that was saved for backward has been changed in place (version {}, saved at {}); "

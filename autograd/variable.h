@@ -41,7 +41,8 @@ class Var {
   void set_data(Tensor data);
   /// Freezes (false: gradient and hooks are dropped) or unfreezes.
   void set_requires_grad(bool requires_grad);
-  /// `hook` runs once in every backward(), after the last contribution to this leaf's gradient.
+  /// `hook` runs once in every backward() that reaches this leaf, after the last contribution to its gradient. A hook that owns
+  /// this variable would keep it alive for ever: let it know an index or a pointer.
   void on_gradient_ready(std::function<void()> hook);
 
   /// A leaf without gradient that shares the data.

@@ -10,6 +10,7 @@
 #include "tensor/ops/embedding.h"      // rows by id, and scatter-add back
 #include "tensor/ops/gelu.h"           // erf and tanh forms
 #include "tensor/ops/layer_norm.h"     // two-pass, over the last dim
+#include "tensor/ops/masked_fill.h"    // one number where a mask says so
 #include "tensor/ops/math.h"           // exp log sqrt rsqrt square tanh erf sigmoid relu
 #include "tensor/ops/matmul.h"         // products
 #include "tensor/ops/random.h"         // uniform and normal fills
