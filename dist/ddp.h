@@ -1,0 +1,31 @@
+// Distributed data parallel (Li et al., VLDB 2020): every rank holds everything, computes on its own micro-batches, and updates
+// everything with the same summed gradient.
+//   per step and rank: one all_reduce of the flat gradient, 2(N−1)/N·T of T = 4P bytes, and one of 184 bytes.
+//   memory with AdamW: 4P parameters + 4P gradients + 8P moments = 16P.
+#pragma once
+
+#include "dist/data_parallel.h"
+
+namespace ringlet {
+
+class Ddp final : public DataParallel {
+ public:
+  Ddp(Module& module, LossFunction loss, Communicator& comm, const OptimizerConfig& config);
+
+  std::string_view name() const override { return "ddp"; }
+  MemoryFormula memory_formula() const override;
+
+ private:
+  void reduce_gradient() override;
+  Tensor used_gradient() const override { return gradient(); }
+  void update(double lr) override { optimizer_->step(lr); }
+  const Optimizer& optimizer() const override { return *optimizer_; }
+  Optimizer& optimizer() override { return *optimizer_; }
+  Tensor master_shard() const override { return my_shard(parameter().data()); }
+  Tensor optimizer_state_shard(size_t kind, size_t entry) const override;
+  void spread_state() override;
+
+  std::unique_ptr<Optimizer> optimizer_;  // over the whole flat parameter
+};
+
+}  // namespace ringlet

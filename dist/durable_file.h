@@ -1,0 +1,48 @@
+// Files that are on the disk when we say so. Every failure is a `DataError` with the path, the step and what errno means.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ringlet {
+
+/// A new file, written from front to back.
+class DurableFile {
+ public:
+  /// Must not exist yet.
+  explicit DurableFile(std::string path);
+  /// A file that was not closed by `sync_and_close` stays behind incomplete.
+  ~DurableFile();
+  DurableFile(const DurableFile&) = delete;
+  DurableFile& operator=(const DurableFile&) = delete;
+
+  void write(std::span<const std::byte> bytes);
+  void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
+  /// fsync and close, both checked.
+  void sync_and_close();
+
+ private:
+  std::string path_;
+  int descriptor_;
+};
+
+/// The content of a regular file of at most `max_bytes`. A link, a directory, a pipe or a device is refused without waiting on
+/// it.
+std::vector<std::byte> read_regular_file(const std::string& path, int64_t max_bytes);
+
+/// Makes the entries of a directory durable: new names, renames.
+void sync_directory(const std::string& path);
+/// `path` and the directories above it, as far as they are missing.
+void make_directories(const std::string& path);
+/// A directory that must not exist yet.
+void make_directory(const std::string& path);
+/// Atomically; what stood at `to` is gone afterwards, a directory with all that was in it.
+void replace(const std::string& from, const std::string& to);
+/// Also when it does not exist. Links are removed, not followed.
+void remove_tree(const std::string& path);
+
+}  // namespace ringlet

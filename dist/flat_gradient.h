@@ -1,0 +1,41 @@
+// The gradient of one step: Σ over its micro-batches in order T, as flat tensors like the flat parameter. While backward runs,
+// every variable's gradient is a view, so nothing is copied, and what a micro-batch does not use contributes zeros.
+#pragma once
+
+#include <vector>
+
+#include "dist/flat_parameter.h"
+#include "dist/tree_sum.h"
+
+namespace ringlet {
+
+class FlatGradient {
+ public:
+  explicit FlatGradient(const FlatParameter& parameter);
+
+  /// Makes room for one more term: zeros, to which backward adds.
+  void begin_micro_batch();
+  /// The term is complete.
+  void end_micro_batch();
+  /// Joins what waits; `sum()` is then the step's gradient on this rank, zeros if there was no micro-batch.
+  void finish();
+  /// Starts the next step.
+  void clear() { order_.clear(); }
+
+  /// [padded_numel()], the same memory in every step; the variables' gradients are views of it after `finish`.
+  const Tensor& sum() const { return buffers_.front(); }
+  int64_t micro_batches() const { return order_.terms(); }
+  /// Flat tensors held: 1 + ⌊log2 k⌋ after a step of k micro-batches. They are kept.
+  int64_t copies() const { return static_cast<int64_t>(buffers_.size()); }
+
+ private:
+  void point_variables_at(size_t buffer);
+  void join(int lower);
+
+  const FlatParameter& parameter_;
+  std::vector<Tensor> buffers_;             // a stack of partial sums
+  std::vector<std::vector<Tensor>> views_;  // of each buffer, one per entry
+  TreeOrder order_;
+};
+
+}  // namespace ringlet

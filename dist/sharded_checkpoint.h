@@ -1,0 +1,55 @@
+// Checkpoints that every rank writes and reads its own part of.
+//
+//   DIR/step_00000010/rank_00000.safetensors …, manifest.json        DIR/latest: the text "step_00000010"
+//
+// A save is built in DIR/step_00000010.tmp: every rank writes and fsyncs its file; all ranks agree that all did; rank 0 writes
+// the manifest, fsyncs it and the directory, renames, fsyncs DIR, then replaces `latest` the same way. Until the rename the
+// checkpoint does not exist, after it it is complete: there is nothing between.
+//
+// What is held is the logical state, in pieces of logical tensors, so any number of ranks can read what any number wrote.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "collectives/communicator.h"
+#include "dist/checkpoint_manifest.h"
+#include "dist/state_piece.h"
+#include "tensor/base/check.h"
+
+namespace ringlet {
+
+/// A checkpoint could not be written, or was refused. The same text on every rank; names the file, and errno where there is
+/// one.
+class CheckpointError : public DataError {
+ public:
+  using DataError::DataError;
+};
+
+/// (all) Saves `pieces` as DIR/step_N and returns its manifest, the same on every rank. Refuses values that are not finite.
+/// When anything fails on any rank, all throw, what was written is removed, and every older checkpoint is as it was. A
+/// checkpoint of the same step is replaced. `meta` is that of rank 0.
+Manifest save_checkpoint(const std::string& dir, int64_t step, std::span<const StatePiece> pieces,
+                         const std::map<std::string, std::string>& meta, Communicator& comm);
+
+/// (all) Fills `pieces`, this rank's at its own world size, from the checkpoint directory `path` (DIR/step_…). Before any of
+/// them is touched everything has been validated on all ranks: the manifest's hash, the length and SHA-256 of every file, that
+/// exactly the wanted tensors are there with the wanted shapes and dtypes, that every value is finite.
+Manifest load_checkpoint(const std::string& path, std::span<const StatePiece> pieces, Communicator& comm);
+
+/// (all) The manifest alone, validated in itself; no shard is opened.
+Manifest read_manifest(const std::string& path, Communicator& comm);
+
+struct FoundCheckpoint {
+  std::string path;  // DIR/step_…
+  std::string note;  // empty, or why it is not the one that `latest` names
+};
+
+/// (all) The checkpoint that `latest` names; if there is none, the one with the highest step that has a manifest. Leftovers of
+/// interrupted saves do not count. Empty when there is none at all.
+std::optional<FoundCheckpoint> find_latest(const std::string& dir, Communicator& comm);
+
+}  // namespace ringlet

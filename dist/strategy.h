@@ -1,0 +1,136 @@
+// How a model is trained on many ranks, as the training loop sees it. The loop is the same for every strategy:
+//
+//   LossSum loss;
+//   for (int micro = 0; micro < micro_batches; ++micro) {
+//     const auto local = parallel.no_sync(micro + 1 < micro_batches);
+//     loss += parallel.forward_backward(tokens, targets);
+//   }
+//   const StepResult result = parallel.finish(loss, max_norm);
+//   if (result.finite) parallel.step(lr); else parallel.skip();
+//
+// One meaning of the mean: losses and gradients are sums over counted tokens, divided once by the number of counted tokens of
+// the whole global batch (all micro-batches, all ranks), after the reduction and before clipping.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "dist/memory_formula.h"
+#include "dist/state_piece.h"
+#include "dist/tree_sum.h"
+#include "nn/loss.h"
+#include "tensor/tensor.h"
+
+namespace ringlet {
+
+/// The loss of one micro-batch: Σ over its counted tokens, and how many they are.
+using LossFunction = std::function<TokenLoss(const Tensor& tokens, const Tensor& targets)>;
+
+/// The same as numbers.
+struct TokenSum {
+  double sum = 0.0;
+  int64_t count = 0;
+};
+
+/// This rank's loss of a step: Σ over its micro-batches in order T.
+class LossSum {
+ public:
+  LossSum& operator+=(TokenSum term) {
+    sum_.add(term.sum);
+    count_ += term.count;
+    return *this;
+  }
+  double sum() const { return sum_.value(); }
+  int64_t count() const { return count_; }
+
+ private:
+  TreeSum sum_;
+  int64_t count_ = 0;
+};
+
+/// What `finish` found; the same on every rank.
+struct StepResult {
+  double loss = 0.0;         // mean over the counted tokens of the global batch; 0 when there is none
+  double grad_norm = 0.0;    // of the mean gradient, all ranks and shards together, before clipping
+  double coefficient = 1.0;  // what clipping multiplied the gradient by
+  int64_t tokens = 0;        // counted tokens of the global batch. 0: `step` will change nothing
+  bool finite = true;        // loss and grad_norm both
+};
+
+class Strategy;
+
+/// While it lives, and was made active, micro-batches only accumulate.
+class [[nodiscard]] NoSync {
+ public:
+  NoSync(Strategy& strategy, bool active);
+  ~NoSync();
+  NoSync(const NoSync&) = delete;
+  NoSync& operator=(const NoSync&) = delete;
+
+ private:
+  Strategy& strategy_;
+  bool previous_;
+};
+
+/// All ranks call the same members in the same order; those marked (all) communicate. A rank without a micro-batch calls
+/// `finish` all the same. The module and the communicator outlive the strategy.
+class Strategy {
+ public:
+  Strategy() = default;
+  virtual ~Strategy() = default;
+  Strategy(const Strategy&) = delete;
+  Strategy& operator=(const Strategy&) = delete;
+
+  /// "ddp", "zero1".
+  virtual std::string_view name() const = 0;
+
+  /// Active on all micro-batches of a step but the last, whose backward may already communicate: none may follow it.
+  NoSync no_sync(bool active) { return {*this, active}; }
+  /// One micro-batch: its gradient is added, in order T, to the step's.
+  virtual TokenSum forward_backward(const Tensor& tokens, const Tensor& targets) = 0;
+  /// (all) Forward only, without gradients.
+  virtual TokenSum evaluate(const Tensor& tokens, const Tensor& targets) = 0;
+  /// (all) Reduces loss, counts and gradients, divides by the count, takes the norm and clips to `max_norm` (≤ 0: no clipping).
+  /// Changes neither parameters nor optimizer.
+  virtual StepResult finish(const LossSum& local, double max_norm) = 0;
+  /// (all) One update with the gradients of `finish`; afterwards all ranks compute with the new parameters. Nothing changes
+  /// when no token was counted. An `Error` before `finish`, or when its result was not finite.
+  virtual void step(double lr) = 0;
+  /// Drops this step's gradients and changes nothing else.
+  virtual void skip() = 0;
+
+  /// (all) √ Σ p² over all logical elements, exact and rounded once: the same for any sharding.
+  virtual double parameter_norm() = 0;
+  /// (all) Fingerprint of all parameters as this rank would compute with them (parameter_hash.h): the same for any sharding.
+  virtual uint64_t parameter_hash() = 0;
+  /// (all) Whether every rank came with the same hash.
+  virtual bool replicas_equal(uint64_t hash) = 0;
+
+  /// The state that outlives the process, in memory shared with the strategy: this rank's part, 1/N of the whole, in the same
+  /// order on every rank. To save it, write it; to load it, overwrite it and call `adopt_state`.
+  virtual std::vector<StatePiece> state() = 0;
+  /// (all) The pieces of `state()` have been overwritten on every rank: brings everything else in line with them.
+  virtual void adopt_state(int64_t updates) = 0;
+
+  virtual MemoryFormula memory_formula() const = 0;
+  /// Logical elements of all parameters, each once, frozen ones too.
+  virtual int64_t parameter_count() const = 0;
+  /// Optimizer updates so far.
+  virtual int64_t updates() const = 0;
+
+ protected:
+  bool accumulates_only() const { return accumulates_only_; }
+
+ private:
+  friend class NoSync;
+  bool accumulates_only_ = false;
+};
+
+inline NoSync::NoSync(Strategy& strategy, bool active) : strategy_(strategy), previous_(strategy.accumulates_only_) {
+  strategy.accumulates_only_ = active || previous_;
+}
+inline NoSync::~NoSync() { strategy_.accumulates_only_ = previous_; }
+
+}  // namespace ringlet
