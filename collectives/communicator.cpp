@@ -17,8 +17,8 @@ void check_buffer(const Call& call, std::string_view which, const void* data, in
   check(data != nullptr || count == 0, "{}: {} is null, got {} elements", name_of_verb(call), which, count);
 }
 
-// Both buffers present: same dtype, same device, and apart or exactly as `in_place` has it.
-void check_pair(const Call& call, const std::byte* in_place) {
+// Both buffers present: same dtype, same device, and apart unless they are exactly `in_place`.
+void check_pair(const Call& call, bool in_place) {
   const ConstBuffer& in = call.in;
   const Buffer& out = call.out;
   check(in.dtype == out.dtype, "{}: input and output differ in dtype, got {} and {}", name_of_verb(call), in.dtype, out.dtype);
@@ -29,9 +29,8 @@ void check_pair(const Call& call, const std::byte* in_place) {
   }
   const std::less<> before;
   const bool apart = !before(in.begin(), out.begin() + out.bytes()) || !before(out.begin(), in.begin() + in.bytes());
-  check(apart || in_place == (in.count < out.count ? in.begin() : out.begin()),
-        "{}: input and output overlap without being in place, got output {} bytes after input", name_of_verb(call),
-        static_cast<int64_t>(out.begin() - in.begin()));
+  check(apart || in_place, "{}: input and output overlap without being in place, got output {} bytes after input",
+        name_of_verb(call), static_cast<int64_t>(out.begin() - in.begin()));
 }
 
 void check_reducible(const Call& call) {
@@ -60,7 +59,9 @@ void check_shards(const Call& call, int64_t whole, int64_t shard, int ranks) {
 void check_call(const Call& call, int rank, int size) {
   check_buffer(call, "input", call.in.data, call.in.count, call.in.dtype);
   check_buffer(call, "output", call.out.data, call.out.count, call.out.dtype);
-  const auto piece = [&](const std::byte* whole, size_t bytes) { return whole + static_cast<size_t>(rank) * bytes; };
+  const auto own = [&](const ConstBuffer& whole) {
+    return whole.begin() + whole.bytes() / static_cast<size_t>(size) * static_cast<size_t>(rank);
+  };
   switch (call.operation) {
     case Operation::Broadcast: check_root(call, size); return;
     case Operation::Reduce:
@@ -68,23 +69,23 @@ void check_call(const Call& call, int rank, int size) {
       check_reducible(call);
       if (rank == call.peer) {
         check_shards(call, call.out.count, call.in.count, 1);
-        check_pair(call, call.in.begin());
+        check_pair(call, call.in.begin() == call.out.begin());
       }
       return;
     case Operation::AllReduce:
       check_reducible(call);
       check(call.in.count == call.out.count, "all_reduce: input and output differ in count, got {} and {}", call.in.count,
             call.out.count);
-      check_pair(call, call.in.begin());
+      check_pair(call, call.in.begin() == call.out.begin());
       return;
     case Operation::AllGather:
       check_shards(call, call.out.count, call.in.count, size);
-      check_pair(call, piece(call.out.begin(), call.in.bytes()));
+      check_pair(call, call.in.begin() == own(call.out));
       return;
     case Operation::ReduceScatter:
       check_reducible(call);
       check_shards(call, call.in.count, call.out.count, size);
-      check_pair(call, piece(call.in.begin(), call.out.bytes()));
+      check_pair(call, call.out.begin() == own(call.in));
       return;
     case Operation::Send:
     case Operation::Recv: check_message(call, rank, size); return;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <condition_variable>
 #include <cstring>
 #include <mutex>
 #include <utility>
@@ -11,58 +10,9 @@
 #include "collectives/algorithms/direct.h"
 #include "collectives/error.h"
 #include "collectives/transports/group_members.h"
+#include "collectives/transports/mailbox.h"
 
 namespace ringlet {
-namespace {
-
-// What a letter and a receive must share to meet. `source` and the owner of the mailbox are ranks of the hub.
-struct Envelope {
-  int source = 0;
-  int context = 0;  // which group
-  int tag = 0;
-  friend bool operator==(const Envelope&, const Envelope&) = default;
-};
-
-struct Receive;
-
-// Lives in the sender's call until the receiver has read it or it is retracted.
-struct Letter {
-  enum class State : uint8_t { Waiting, Claimed, Read, Lost };
-  Envelope envelope;
-  int dest = 0;
-  std::span<const std::byte> bytes;
-  State state = State::Waiting;
-  Receive* receive = nullptr;  // once matched
-};
-
-// Lives in the receiver's call.
-struct Receive {
-  Envelope envelope;
-  std::span<std::byte> bytes;
-  Letter* letter = nullptr;  // once matched
-  bool done = false;
-};
-
-struct Mailbox {
-  std::vector<Letter*> letters;    // unmatched, in the order sent
-  std::vector<Receive*> receives;  // unmatched, in the order posted
-  std::condition_variable news;    // for the owner: a letter was matched, one of its own was read, a rank left
-  bool left = false;
-};
-
-template <typename T>
-T* take_match(std::vector<T*>& queue, const Envelope& envelope) {
-  const auto found = std::find_if(queue.begin(), queue.end(), [&](const T* one) { return one->envelope == envelope; });
-  if (found == queue.end()) {
-    return nullptr;
-  }
-  T* one = *found;
-  queue.erase(found);
-  return one;
-}
-
-}  // namespace
-
 // One mutex for all: it is held for a few list operations, never while bytes are copied.
 struct MailboxHub::State {
   State(int ranks, std::chrono::milliseconds limit) : deadline(limit), boxes(static_cast<size_t>(ranks)) {}
@@ -108,12 +58,12 @@ class Exchange final : public Work::Pending {
     const Lock lock(seat_.state.mutex);
     for (const Incoming& one : in) {
       receives_.push_back({.envelope = {seat_.hub_rank(one.peer), seat_.context, tag}, .bytes = one.bytes});
-      post(receives_.back());
+      seat_.state.box(seat_.self()).post(receives_.back());
     }
     for (const Outgoing& one : out) {
       letters_.push_back(
           {.envelope = {seat_.self(), seat_.context, tag}, .dest = seat_.hub_rank(one.peer), .bytes = one.bytes});
-      post(letters_.back());
+      seat_.state.box(letters_.back().dest).post(letters_.back());
     }
   }
   ~Exchange() override { retract(); }
@@ -147,28 +97,6 @@ class Exchange final : public Work::Pending {
   }
 
  private:
-  void post(Letter& letter) {
-    Mailbox& box = seat_.state.box(letter.dest);
-    if (Receive* receive = take_match(box.receives, letter.envelope)) {
-      match(letter, *receive);
-      box.news.notify_one();
-    } else {
-      box.letters.push_back(&letter);
-    }
-  }
-  void post(Receive& receive) {
-    Mailbox& box = seat_.state.box(seat_.self());
-    if (Letter* letter = take_match(box.letters, receive.envelope)) {
-      match(*letter, receive);
-    } else {
-      box.receives.push_back(&receive);
-    }
-  }
-  static void match(Letter& letter, Receive& receive) {
-    letter.receive = &receive;
-    receive.letter = &letter;
-  }
-
   // Sleeps until `ready()`; throws when that cannot be any more, or the deadline passes.
   template <typename Ready>
   void await(Lock& lock, int peer, const char* complaint, Ready ready) {
@@ -216,7 +144,7 @@ class Exchange final : public Work::Pending {
   void retract() {
     Lock lock(seat_.state.mutex);
     for (Receive& receive : receives_) {
-      std::erase(seat_.state.box(seat_.self()).receives, &receive);
+      seat_.state.box(seat_.self()).retract(receive);
       if (receive.letter != nullptr) {
         receive.letter->state = Letter::State::Lost;
         receive.letter->receive = nullptr;
@@ -224,7 +152,7 @@ class Exchange final : public Work::Pending {
       }
     }
     for (Letter& letter : letters_) {
-      std::erase(seat_.state.box(letter.dest).letters, &letter);
+      seat_.state.box(letter.dest).retract(letter);
       // A reader in the middle of the copy will be done in a moment; until then the bytes must stay.
       seat_.state.box(seat_.self()).news.wait(lock, [&] { return letter.state != Letter::State::Claimed; });
       if (letter.receive != nullptr) {
