@@ -13,6 +13,8 @@ int64_t Shape::numel() const {
   return product;
 }
 
+int64_t Shape::rows() const { return without(-1).numel(); }
+
 Shape Shape::contiguous_strides() const {
   Shape strides = *this;
   int64_t step = 1;
@@ -57,6 +59,17 @@ Shape broadcast_shapes(std::string_view who, const Shape& a, const Shape& b) {
     joined[-i] = x == 1 ? y : x;
   }
   return joined;
+}
+
+Shape broadcast_strides(const Shape& shape, const Shape& strides, const Shape& wanted) {
+  if (shape == wanted) {
+    return strides;
+  }
+  Shape stretched = Shape::filled(wanted.rank(), 0);
+  for (int i = 1; i <= shape.rank(); ++i) {
+    stretched[-i] = shape[-i] == 1 ? 0 : strides[-i];
+  }
+  return stretched;
 }
 
 }  // namespace ringlet

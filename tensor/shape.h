@@ -40,6 +40,8 @@ class Shape {
 
   /// Number of elements. Throws when it does not fit into an int64 or an extent is negative.
   int64_t numel() const;
+  /// Number of rows along the last dim: the product of all other extents. Throws for a scalar, which has no last dim.
+  int64_t rows() const;
   /// Row-major strides.
   Shape contiguous_strides() const;
   Shape without(int dim) const;
@@ -73,5 +75,8 @@ std::string to_text(const Shape& shape);
 
 /// The shape that `a` and `b` broadcast to: aligned at the last dim, an extent of 1 stretches. Throws naming `who`.
 Shape broadcast_shapes(std::string_view who, const Shape& a, const Shape& b);
+
+/// The strides under which elements laid out as (`shape`, `strides`) are seen stretched to `wanted`: 0 in every stretched dim.
+Shape broadcast_strides(const Shape& shape, const Shape& strides, const Shape& wanted);
 
 }  // namespace ringlet

@@ -142,11 +142,7 @@ Tensor Tensor::narrow(int dim, int64_t start, int64_t length) const {
 
 Tensor Tensor::expand(const Shape& shape) const {
   check(broadcast_shapes("Tensor::expand", shape_, shape) == shape, "Tensor::expand: {} cannot be stretched to {}", shape_, shape);
-  Shape strides = Shape::filled(shape.rank(), 0);
-  for (int i = 1; i <= rank(); ++i) {
-    strides[-i] = shape_[-i] == 1 ? 0 : strides_[-i];
-  }
-  return {storage_, shape, strides, offset_, dtype_};
+  return {storage_, shape, broadcast_strides(shape_, strides_, shape), offset_, dtype_};
 }
 
 Tensor Tensor::contiguous() const { return is_contiguous() ? *this : clone(); }

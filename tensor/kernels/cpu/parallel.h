@@ -2,12 +2,15 @@
 // threads, and no two blocks write the same element, so the bits of a result do not depend on who computed which block.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 namespace ringlet::kernels {
 
 /// Element operations below which waking threads (some microseconds) costs more than they save.
 inline constexpr int64_t kParallelWork = int64_t{1} << 20;
+/// Element operations in a block of `parallel_ranges`.
+inline constexpr int64_t kRangeWork = int64_t{1} << 16;
 
 #if defined(_OPENMP) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define RINGLET_THREADS 1
@@ -42,6 +45,14 @@ void parallel_for(int64_t blocks, int64_t work_per_block, Body&& body) {
   for (int64_t block = 0; block < blocks; ++block) {
     body(block);
   }
+}
+
+/// body(begin, end) for consecutive ranges that cover 0 … items − 1, each of about `kRangeWork` element operations.
+template <typename Body>
+void parallel_ranges(int64_t items, int64_t work_per_item, Body&& body) {
+  const int64_t length = std::max<int64_t>(1, kRangeWork / std::max<int64_t>(1, work_per_item));
+  parallel_for((items + length - 1) / length, length * work_per_item,
+               [&](int64_t block) { body(block * length, std::min(items, (block + 1) * length)); });
 }
 
 }  // namespace ringlet::kernels

@@ -1,0 +1,48 @@
+#include "tensor/ops/layer_norm.h"
+
+#include "tensor/kernels/cpu/layer_norm.h"
+
+namespace ringlet {
+namespace {
+
+void check_vector(std::string_view who, const Tensor& vector, const Tensor& x) {
+  check_shape(who, vector, {x.dim(-1)});
+  check_dtype(who, vector, x.dtype());
+}
+
+}  // namespace
+
+LayerNormed layer_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta, double eps) {
+  check_vector("layer_norm: gamma", gamma, x);
+  if (beta.defined()) {
+    check_vector("layer_norm: beta", beta, x);
+  }
+  const Tensor v = x.contiguous(), scale = gamma.contiguous(), shift = beta.defined() ? beta.contiguous() : beta;
+  return dispatch_real("layer_norm", x.dtype(), [&]<typename T>() {
+    const int64_t rows = x.shape().rows();
+    LayerNormed out{Tensor::empty(x.shape(), x.dtype()), Tensor::empty({rows}, x.dtype()), Tensor::empty({rows}, x.dtype())};
+    kernels::layer_norm(v.data<T>(), scale.data<T>(), shift.defined() ? shift.data<T>() : nullptr, static_cast<T>(eps),
+                        out.y.mutable_data<T>(), out.mean.mutable_data<T>(), out.rstd.mutable_data<T>(), rows, x.dim(-1));
+    return out;
+  });
+}
+
+LayerNormGrads layer_norm_backward(const Tensor& dy, const Tensor& x, const Tensor& gamma, const Tensor& mean,
+                                   const Tensor& rstd) {
+  const int64_t rows = x.shape().rows(), C = x.dim(-1);
+  check_shape("layer_norm_backward: dy", dy, x.shape());
+  check_vector("layer_norm_backward: gamma", gamma, x);
+  check_shape("layer_norm_backward: mean", mean, {rows});
+  check_shape("layer_norm_backward: rstd", rstd, {rows});
+  const Tensor d = dy.contiguous(), v = x.contiguous(), scale = gamma.contiguous();
+  return dispatch_real("layer_norm_backward", x.dtype(), [&]<typename T>() {
+    LayerNormGrads grads{Tensor::empty(x.shape(), x.dtype()), Tensor::empty({C}, x.dtype()), Tensor::empty({C}, x.dtype())};
+    const T *mu = mean.data<T>(), *rho = rstd.data<T>();
+    kernels::layer_norm_backward(d.data<T>(), v.data<T>(), scale.data<T>(), mu, rho, grads.dx.mutable_data<T>(), rows, C);
+    kernels::layer_norm_backward_weights(d.data<T>(), v.data<T>(), mu, rho, grads.dgamma.mutable_data<T>(),
+                                         grads.dbeta.mutable_data<T>(), rows, C);
+    return grads;
+  });
+}
+
+}  // namespace ringlet
