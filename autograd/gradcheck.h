@@ -21,18 +21,21 @@ struct CheckedInput {
 
 struct GradcheckOptions {
   double tolerance = 1e-7;  // on max|a − n| / max(1, max|n|), per input
-  int64_t full_elements =
-      512;              // the whole Jacobian is compared while f's inputs together and its output have at most so many elements
-  int directions = 4;   // otherwise: random directions per input,
-  int coordinates = 4;  // and single elements per input, drawn at random
-  uint64_t seed = 0;    // of what is drawn
+  // h, times max(1, |x|): about ∛ε, where truncation h²·f''' and rounding ε·f/h are of one size.
+  double step = 6e-6;
+  // The whole Jacobian is compared while the inputs together, and the output, have at most so many elements.
+  int64_t full_elements = 512;
+  // Otherwise, per input, so many random directions and so many single elements drawn at random.
+  int directions = 4;
+  int coordinates = 4;
+  uint64_t seed = 0;  // of what is drawn
 };
 
 struct GradcheckResult {
   bool ok = true;
   double worst = 0;  // the largest error of all inputs, by the measure above
-  double bound =
-      0;  // what it was held against: the tolerance, or the computed bound of truncation and rounding where that is larger
+  // What it was held against: the tolerance, or the computed bound of truncation and rounding where that is larger.
+  double bound = 0;
   std::string text;  // one line; on failure it names op, input, index, got and expected
 };
 
