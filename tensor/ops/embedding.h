@@ -10,6 +10,7 @@ namespace ringlet {
 Tensor embedding(const Tensor& table, const Tensor& ids);
 
 /// dtable[v, :] = Σ over the positions of id v, in ascending order, of dy.  -> [rows, C]; rows of ids that do not occur are 0.
+/// bf16 gradients are summed in f32, and the result is f32.
 Tensor embedding_backward(const Tensor& dy, const Tensor& ids, int64_t rows);
 
 }  // namespace ringlet
