@@ -18,12 +18,14 @@ struct AttentionDropout {
 
 struct Attended {
   Tensor y;        // [B, T, C]
-  Tensor log_sum;  // [B, H, T]   log Σ_j exp(s_ij) per row; −inf for a row with every key masked
+  Tensor log_sum;  // [B, H, T]   log Σ_j exp(s_ij) per row, f64 as in cross_entropy.h; −inf for a row with every key masked
 };
 
 /// qkv: [B, T, 3C], in each row q, k, v of C columns; head h owns columns h·C/H … inside each.
 ///   s_ij = q_i·k_j / √(C/H) for j ≤ i (causal) and not padded, else −∞;  p = softmax(s);  y_i = Σ_j p_ij·v_j.
 /// key_padding: undefined, or [B, T] of u8, 1 where the key is padding. A row with every key masked gives zeros, and zero gradients.
+/// Row i is a function of rows 0 … i alone, to the bit: not of T, of later tokens (NaN included), or of B and H. With padding it has
+/// the bits that the unpadded keys alone would give.
 Attended attention(const Tensor& qkv, int64_t heads, const Tensor& key_padding, const AttentionDropout& dropout);
 
 /// dqkv: [B, T, 3C]. Probabilities are computed anew from log_sum:  dv = Pᵀ·dy,  dp = dy·vᵀ,  ds = p·(dp − Σ_j dp·p),

@@ -1,0 +1,268 @@
+#include "tensor/kernels/cpu/attention.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "tensor/kernels/cpu/dropout.h"
+#include "tensor/kernels/cpu/math.h"
+#include "tensor/kernels/cpu/matmul.h"
+#include "tensor/kernels/cpu/parallel.h"
+#include "tensor/kernels/cpu/reduce.h"
+#include "tensor/kernels/cpu/summation.h"
+
+namespace ringlet::kernels {
+namespace {
+
+constexpr int64_t kRows = 16;  // query rows in a block: at most 15 keys of the future are computed in vain, and multiplied by 0
+
+int64_t whole_lanes(int64_t n) { return (n + kLanes - 1) / kLanes * kLanes; }
+
+int64_t work_per_head(const AttentionSizes& s) { return 2 * s.T * s.T * (s.D + 8); }
+
+template <typename T>
+MatrixView<T> transposed(MatrixView<T> m) {
+  return {m.data, m.col, m.row};
+}
+
+template <typename T>
+struct Scratch {
+  T *p, *dp, *dropped;  // [kRows, T rounded up to whole lanes]
+  T* mask;              // one row of them
+  T *k, *v, *dk, *dv;   // [T, D]
+};
+template <typename T>
+Scratch<T> cut(T* slot, const AttentionSizes& s) {
+  const int64_t width = whole_lanes(s.T), block = kRows * width, head = s.T * s.D;
+  T* keys = slot + 3 * block + width;
+  return {slot, slot + block, slot + 2 * block, slot + 3 * block, keys, keys + head, keys + 2 * head, keys + 3 * head};
+}
+
+// One head: where its rows lie, and how many keys each sees.
+template <typename T>
+struct Head {
+  int64_t index;          // b·H + h
+  MatrixView<T> q, k, v;  // [T, D], [kept, D], [kept, D]
+  const int32_t *seen, *kept;
+};
+
+// Rows of padding are left out of k and v by copying the others together.
+template <typename T>
+void gather(MatrixView<T>& m, const int32_t* kept, int64_t count, int64_t D, T* to) {
+  for (int64_t j = 0; j < count; ++j) {
+    std::copy_n(m.data + kept[j] * m.row, D, to + j * D);
+  }
+  m = {to, D, 1};
+}
+
+template <typename T>
+Head<T> head_of(const AttentionSizes& s, const AttentionKeys& keys, const T* qkv, int64_t index, const Scratch<T>& scratch) {
+  const int64_t C = s.H * s.D, row = 3 * C, b = index / s.H;
+  const T* q = qkv + b * s.T * row + index % s.H * s.D;
+  Head<T> head{index, {q, row, 1}, {q + C, row, 1}, {q + 2 * C, row, 1}, keys.seen + b * s.T, nullptr};
+  if (keys.kept != nullptr) {
+    head.kept = keys.kept + b * s.T;
+    gather(head.k, head.kept, head.seen[s.T - 1], s.D, scratch.k);
+    gather(head.v, head.kept, head.seen[s.T - 1], s.D, scratch.v);
+  }
+  return head;
+}
+
+// scores[r, 0 … n−1] = q_{first+r}·k_j, and 0 up to `width`.
+template <typename T>
+void products(int64_t rows, int64_t n, int64_t D, MatrixView<T> a, MatrixView<T> b, T* scores, int64_t width) {
+  std::fill_n(scores, rows * width, T(0));
+  matmul_add_serial(rows, n, D, a, transposed(b), scores, width);
+}
+
+// From scores to probabilities in place; log Σ exp is returned. What row i does not see counts as −∞.
+template <typename T>
+double softmax_row(T* s, int64_t seen, int64_t width, T scale) {
+  constexpr T kMasked = -static_cast<T>(__builtin_inf());
+  for (int64_t j = 0; j < width; ++j) {
+    s[j] = j < seen ? s[j] * scale : kMasked;
+  }
+  const T largest = max_lanes(s, width);
+  const T shift = largest == kMasked ? T(0) : largest;
+  for (int64_t j = 0; j < width; ++j) {
+    s[j] = exp(s[j] - shift);
+  }
+  const T total = sum_lanes<T>(width, [=](int64_t j) { return s[j]; });
+  const T divisor = total == T(0) ? T(1) : total;
+  for (int64_t j = 0; j < width; ++j) {
+    s[j] = s[j] / divisor;
+  }
+  return static_cast<double>(shift) + static_cast<double>(log(total));
+}
+
+// The same probabilities again, from log Σ exp in two pieces (cross_entropy.cpp says why).
+template <typename T>
+void probabilities_row(T* s, int64_t seen, int64_t width, T scale, double log_sum) {
+  const T high = static_cast<T>(log_sum), low = static_cast<T>(log_sum - static_cast<double>(high));
+  for (int64_t j = 0; j < width; ++j) {
+    const T p = exp((s[j] * scale - high) - low);
+    s[j] = j < seen ? p : T(0);
+  }
+}
+
+// ds = p·(dp − Σ_j dp·p)·scale, in place of dp.
+template <typename T>
+void scores_gradient_row(const T* p, T* dp, int64_t seen, int64_t width, T scale) {
+  for (int64_t j = 0; j < width; ++j) {
+    dp[j] = j < seen ? dp[j] : T(0);
+  }
+  const T dot = sum_lanes<T>(width, [=](int64_t j) { return dp[j] * p[j]; });
+  for (int64_t j = 0; j < width; ++j) {
+    dp[j] = p[j] * (dp[j] - dot) * scale;
+  }
+}
+
+// mask[j] = 1 / (1 − p) for the keys kept by dropout in row i, else 0.
+template <typename T>
+void dropout_row(const AttentionSizes& s, const AttentionDrop& drop, const Head<T>& head, int64_t i, int64_t width, T* mask) {
+  constexpr int64_t kChunk = 256;
+  const float threshold = dropout_threshold(drop.p);
+  const T scale = static_cast<T>(1.0 / (1.0 - drop.p));
+  float number[kChunk];
+  for (int64_t begin = 0; begin <= i; begin += kChunk) {
+    const int64_t length = std::min(kChunk, i + 1 - begin);
+    drop.stream->uniforms(static_cast<uint64_t>((head.index * s.T + i) * s.T + begin), {number, static_cast<size_t>(length)});
+    for (int64_t j = 0; j < length; ++j) {
+      mask[begin + j] = number[j] >= threshold ? scale : T(0);
+    }
+  }
+  const int64_t seen = head.seen[i];
+  for (int64_t j = 0; head.kept != nullptr && j < seen; ++j) {
+    mask[j] = mask[head.kept[j]];
+  }
+  std::fill(mask + seen, mask + width, T(0));
+}
+
+template <typename T>
+void multiply_row(const T* a, const T* b, T* y, int64_t width) {
+  for (int64_t j = 0; j < width; ++j) {
+    y[j] = a[j] * b[j];
+  }
+}
+
+template <typename T>
+void forward_block(const AttentionSizes& s, const AttentionDrop& drop, const Head<T>& head, int64_t first, int64_t rows, T* y,
+                   double* log_sum, const Scratch<T>& scratch) {
+  const int64_t n = head.seen[first + rows - 1], width = whole_lanes(n);
+  const T scale = T(1) / std::sqrt(static_cast<T>(s.D));
+  products(rows, n, s.D, head.q.at(first, 0), head.k, scratch.p, width);
+  for (int64_t r = 0; r < rows; ++r) {
+    T* p = scratch.p + r * width;
+    log_sum[first + r] = softmax_row(p, head.seen[first + r], width, scale);
+    if (drop.p > 0) {
+      dropout_row(s, drop, head, first + r, width, scratch.mask);
+      multiply_row(p, scratch.mask, p, width);
+    }
+    std::fill_n(y + r * s.H * s.D, s.D, T(0));
+  }
+  matmul_add_serial(rows, s.D, n, {scratch.p, width, 1}, head.v, y, s.H * s.D);
+}
+
+// Where the gradients of one head go: dq and, with all keys in place, dk and dv lie inside dqkv.
+template <typename T>
+struct HeadGradient {
+  T *dq, *dk, *dv;
+  int64_t row, key_row;
+};
+
+template <typename T>
+void backward_block(const AttentionSizes& s, const AttentionDrop& drop, const Head<T>& head, int64_t first, int64_t rows,
+                    MatrixView<T> dy, const double* log_sum, const HeadGradient<T>& to, const Scratch<T>& scratch) {
+  const int64_t n = head.seen[first + rows - 1], width = whole_lanes(n);
+  const T scale = T(1) / std::sqrt(static_cast<T>(s.D));
+  const MatrixView<T> q = head.q.at(first, 0);
+  products(rows, n, s.D, q, head.k, scratch.p, width);
+  products(rows, n, s.D, dy, head.v, scratch.dp, width);
+  T* dropped = drop.p > 0 ? scratch.dropped : scratch.p;
+  for (int64_t r = 0; r < rows; ++r) {
+    T *p = scratch.p + r * width, *dp = scratch.dp + r * width;
+    const int64_t seen = head.seen[first + r];
+    probabilities_row(p, seen, width, scale, log_sum[first + r]);
+    if (drop.p > 0) {
+      dropout_row(s, drop, head, first + r, width, scratch.mask);
+      multiply_row(p, scratch.mask, dropped + r * width, width);
+      multiply_row(dp, scratch.mask, dp, width);
+    }
+    scores_gradient_row(p, dp, seen, width, scale);
+  }
+  const MatrixView<T> ds = {scratch.dp, width, 1};
+  matmul_add_serial(n, s.D, rows, {dropped, 1, width}, dy, to.dv, to.key_row);  // dv = Pᵀ·dy
+  matmul_add_serial(rows, s.D, n, ds, head.k, to.dq + first * to.row, to.row);  // dq = ds·k
+  matmul_add_serial(n, s.D, rows, transposed(ds), q, to.dk, to.key_row);        // dk = dsᵀ·q
+}
+
+template <typename T>
+void backward_head(const AttentionSizes& s, const AttentionDrop& drop, const Head<T>& head, int64_t block, const T* dy,
+                   const double* log_sum, T* dqkv, const Scratch<T>& scratch) {
+  const int64_t C = s.H * s.D, row = 3 * C, kept = head.seen[s.T - 1];
+  T* dq = dqkv + head.index / s.H * s.T * row + head.index % s.H * s.D;
+  HeadGradient<T> to{dq, dq + C, dq + 2 * C, row, row};
+  if (head.kept != nullptr) {
+    to.dk = scratch.dk, to.dv = scratch.dv, to.key_row = s.D;
+    std::fill_n(scratch.dk, kept * s.D, T(0));
+    std::fill_n(scratch.dv, kept * s.D, T(0));
+  }
+  const MatrixView<T> gradient = {dy + head.index / s.H * s.T * C + head.index % s.H * s.D, C, 1};
+  for (int64_t first = 0; first < s.T; first += block) {
+    backward_block(s, drop, head, first, std::min(block, s.T - first), gradient.at(first, 0), log_sum, to, scratch);
+  }
+  for (int64_t j = 0; head.kept != nullptr && j < kept; ++j) {
+    std::copy_n(scratch.dk + j * s.D, s.D, dq + C + head.kept[j] * row);
+    std::copy_n(scratch.dv + j * s.D, s.D, dq + 2 * C + head.kept[j] * row);
+  }
+}
+
+// Zeros stand for what a row does not see, and 0·NaN is NaN: where something is not finite, every row is a block of its own,
+// as long as what it sees. The bits are the same.
+template <typename T>
+int64_t rows_in_block(const T* x, int64_t n) {
+  return all_finite(x, n) ? kRows : 1;
+}
+
+}  // namespace
+
+int64_t attention_scratch(const AttentionSizes& s) { return (3 * kRows + 1) * whole_lanes(s.T) + 4 * s.T * s.D; }
+int64_t attention_slots(const AttentionSizes& s) { return runs_in_parallel(s.B * s.H, work_per_head(s)) ? s.B * s.H : 1; }
+
+template <typename T>
+void attention(const AttentionSizes& s, const AttentionKeys& keys, const AttentionDrop& drop, const T* qkv, T* y,
+               double* log_sum, T* scratch) {
+  const int64_t C = s.H * s.D, block = rows_in_block(qkv, s.B * s.T * 3 * C);
+  const int64_t slot = attention_slots(s) > 1 ? attention_scratch(s) : 0;
+  parallel_for(s.B * s.H, work_per_head(s), [&](int64_t index) {
+    const Scratch<T> own = cut(scratch + index * slot, s);
+    const Head<T> head = head_of(s, keys, qkv, index, own);
+    T* out = y + index / s.H * s.T * C + index % s.H * s.D;
+    for (int64_t first = 0; first < s.T; first += block) {
+      forward_block(s, drop, head, first, std::min(block, s.T - first), out + first * C, log_sum + index * s.T, own);
+    }
+  });
+}
+
+template <typename T>
+void attention_backward(const AttentionSizes& s, const AttentionKeys& keys, const AttentionDrop& drop, const T* dy,
+                        const T* qkv, const double* log_sum, T* dqkv, T* scratch) {
+  const int64_t elements = s.B * s.T * s.H * s.D;
+  const int64_t block = std::min(rows_in_block(qkv, 3 * elements), rows_in_block(dy, elements));
+  const int64_t slot = attention_slots(s) > 1 ? attention_scratch(s) : 0;
+  parallel_for(s.B * s.H, work_per_head(s), [&](int64_t index) {
+    const Scratch<T> own = cut(scratch + index * slot, s);
+    const Head<T> head = head_of(s, keys, qkv, index, own);
+    backward_head(s, drop, head, block, dy, log_sum + index * s.T, dqkv, own);
+  });
+}
+
+template void attention(const AttentionSizes&, const AttentionKeys&, const AttentionDrop&, const float*, float*, double*,
+                        float*);
+template void attention(const AttentionSizes&, const AttentionKeys&, const AttentionDrop&, const double*, double*, double*,
+                        double*);
+template void attention_backward(const AttentionSizes&, const AttentionKeys&, const AttentionDrop&, const float*, const float*,
+                                 const double*, float*, float*);
+template void attention_backward(const AttentionSizes&, const AttentionKeys&, const AttentionDrop&, const double*,
+                                 const double*, const double*, double*, double*);
+
+}  // namespace ringlet::kernels
