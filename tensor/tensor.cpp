@@ -141,7 +141,8 @@ Tensor Tensor::narrow(int dim, int64_t start, int64_t length) const {
 }
 
 Tensor Tensor::expand(const Shape& shape) const {
-  check(broadcast_shapes("Tensor::expand", shape_, shape) == shape, "Tensor::expand: {} cannot be stretched to {}", shape_, shape);
+  check(broadcast_shapes("Tensor::expand", shape_, shape) == shape, "Tensor::expand: {} cannot be stretched to {}", shape_,
+        shape);
   return {storage_, shape, broadcast_strides(shape_, strides_, shape), offset_, dtype_};
 }
 

@@ -30,7 +30,7 @@ Attended attention(const Tensor& qkv, int64_t heads, const Tensor& key_padding, 
 
 /// dqkv: [B, T, 3C]. Probabilities are computed anew from log_sum:  dv = Pᵀ·dy,  dp = dy·vᵀ,  ds = p·(dp − Σ_j dp·p),
 /// dq = ds·k/√(C/H),  dk = dsᵀ·q/√(C/H).
-Tensor attention_backward(const Tensor& dy, const Tensor& qkv, const Attended& forward, int64_t heads, const Tensor& key_padding,
-                          const AttentionDropout& dropout);
+Tensor attention_backward(const Tensor& dy, const Tensor& qkv, const Attended& forward, int64_t heads,
+                          const Tensor& key_padding, const AttentionDropout& dropout);
 
 }  // namespace ringlet

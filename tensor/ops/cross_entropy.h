@@ -10,9 +10,10 @@ namespace ringlet {
 inline constexpr int32_t kIgnoreIndex = -100;
 
 struct CrossEntropy {
-  Tensor sum;        // []     Σ over counted rows of  log Σ_v exp(z_v) − z_label, summed in f64, in the logits' dtype
-  int64_t count = 0; //        how many rows were counted
-  Tensor log_sum;    // [N]    log Σ_v exp(z_v) per counted row, else 0; f64, so that large logits keep the digits of exp(z − log_sum)
+  Tensor sum;         // []     Σ over counted rows of  log Σ_v exp(z_v) − z_label, summed in f64, in the logits' dtype
+  int64_t count = 0;  //        how many rows were counted
+  Tensor
+      log_sum;  // [N]    log Σ_v exp(z_v) per counted row, else 0; f64, so that large logits keep the digits of exp(z − log_sum)
 };
 /// logits: [N, V] f32 / f64   targets: [N] i32. A label outside 0 .. V-1 that is not `kIgnoreIndex` is an `Error` naming position,
 /// label and V.

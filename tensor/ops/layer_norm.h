@@ -19,6 +19,7 @@ LayerNormed layer_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta,
 struct LayerNormGrads {
   Tensor dx, dgamma, dbeta;  // [..., C]  [C]  [C]
 };
-LayerNormGrads layer_norm_backward(const Tensor& dy, const Tensor& x, const Tensor& gamma, const Tensor& mean, const Tensor& rstd);
+LayerNormGrads layer_norm_backward(const Tensor& dy, const Tensor& x, const Tensor& gamma, const Tensor& mean,
+                                   const Tensor& rstd);
 
 }  // namespace ringlet

@@ -9,7 +9,7 @@ namespace ringlet {
 Tensor exp(const Tensor& x);
 Tensor log(const Tensor& x);
 Tensor sqrt(const Tensor& x);
-Tensor rsqrt(const Tensor& x);   // 1 / sqrt(x)
+Tensor rsqrt(const Tensor& x);  // 1 / sqrt(x)
 Tensor square(const Tensor& x);
 Tensor tanh(const Tensor& x);
 Tensor erf(const Tensor& x);

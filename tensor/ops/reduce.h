@@ -16,7 +16,7 @@ Tensor mean(const Tensor& x);
 // Over one dim, which stays with extent 1. Negative `dim` counts from the end. The mean and the maximum of no elements are errors.
 Tensor sum(const Tensor& x, int dim);
 Tensor mean(const Tensor& x, int dim);
-Tensor max(const Tensor& x, int dim);   // NaN where there is a NaN
+Tensor max(const Tensor& x, int dim);  // NaN where there is a NaN
 
 /// Sums over the dims along which `shape` was stretched by broadcasting to x's shape: the transpose of `expand`. Gives `x`
 /// itself, not a copy, when nothing was stretched.

@@ -3,19 +3,16 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tensor/kernels/cpu/attention_rows.h"
 #include "tensor/kernels/cpu/dropout.h"
-#include "tensor/kernels/cpu/math.h"
 #include "tensor/kernels/cpu/matmul.h"
 #include "tensor/kernels/cpu/parallel.h"
 #include "tensor/kernels/cpu/reduce.h"
-#include "tensor/kernels/cpu/summation.h"
 
 namespace ringlet::kernels {
 namespace {
 
 constexpr int64_t kRows = 16;  // query rows in a block: at most 15 keys of the future are computed in vain, and multiplied by 0
-
-int64_t whole_lanes(int64_t n) { return (n + kLanes - 1) / kLanes * kLanes; }
 
 int64_t work_per_head(const AttentionSizes& s) { return 2 * s.T * s.T * (s.D + 8); }
 
@@ -74,48 +71,6 @@ void products(int64_t rows, int64_t n, int64_t D, MatrixView<T> a, MatrixView<T>
   matmul_add_serial(rows, n, D, a, transposed(b), scores, width);
 }
 
-// From scores to probabilities in place; log Σ exp is returned. What row i does not see counts as −∞.
-template <typename T>
-double softmax_row(T* s, int64_t seen, int64_t width, T scale) {
-  constexpr T kMasked = -static_cast<T>(__builtin_inf());
-  for (int64_t j = 0; j < width; ++j) {
-    s[j] = j < seen ? s[j] * scale : kMasked;
-  }
-  const T largest = max_lanes(s, width);
-  const T shift = largest == kMasked ? T(0) : largest;
-  for (int64_t j = 0; j < width; ++j) {
-    s[j] = exp(s[j] - shift);
-  }
-  const T total = sum_lanes<T>(width, [=](int64_t j) { return s[j]; });
-  const T divisor = total == T(0) ? T(1) : total;
-  for (int64_t j = 0; j < width; ++j) {
-    s[j] = s[j] / divisor;
-  }
-  return static_cast<double>(shift) + static_cast<double>(log(total));
-}
-
-// The same probabilities again, from log Σ exp in two pieces (cross_entropy.cpp says why).
-template <typename T>
-void probabilities_row(T* s, int64_t seen, int64_t width, T scale, double log_sum) {
-  const T high = static_cast<T>(log_sum), low = static_cast<T>(log_sum - static_cast<double>(high));
-  for (int64_t j = 0; j < width; ++j) {
-    const T p = exp((s[j] * scale - high) - low);
-    s[j] = j < seen ? p : T(0);
-  }
-}
-
-// ds = p·(dp − Σ_j dp·p)·scale, in place of dp.
-template <typename T>
-void scores_gradient_row(const T* p, T* dp, int64_t seen, int64_t width, T scale) {
-  for (int64_t j = 0; j < width; ++j) {
-    dp[j] = j < seen ? dp[j] : T(0);
-  }
-  const T dot = sum_lanes<T>(width, [=](int64_t j) { return dp[j] * p[j]; });
-  for (int64_t j = 0; j < width; ++j) {
-    dp[j] = p[j] * (dp[j] - dot) * scale;
-  }
-}
-
 // mask[j] = 1 / (1 − p) for the keys kept by dropout in row i, else 0.
 template <typename T>
 void dropout_row(const AttentionSizes& s, const AttentionDrop& drop, const Head<T>& head, int64_t i, int64_t width, T* mask) {
@@ -135,13 +90,6 @@ void dropout_row(const AttentionSizes& s, const AttentionDrop& drop, const Head<
     mask[j] = mask[head.kept[j]];
   }
   std::fill(mask + seen, mask + width, T(0));
-}
-
-template <typename T>
-void multiply_row(const T* a, const T* b, T* y, int64_t width) {
-  for (int64_t j = 0; j < width; ++j) {
-    y[j] = a[j] * b[j];
-  }
 }
 
 template <typename T>
