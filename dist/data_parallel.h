@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "collectives/communicator.h"
@@ -37,8 +38,15 @@ class DataParallel : public Strategy {
   const FlatParameter& parameter() const { return parameter_; }
   const Tensor& gradient() const { return gradient_.sum(); }
   /// This rank's 1/N of a flat tensor.
-  Tensor my_shard(const Tensor& flat) const;
+  Tensor my_shard(const Tensor& flat) const { return flat.narrow(0, shard_begin(), parameter_.shard_numel()); }
   int64_t shard_begin() const { return comm_.rank() * parameter_.shard_numel(); }
+  /// What an entry of the flat parameter and the shard of `rank` have in common.
+  FlatParameter::Overlap shard_overlap(size_t entry, int rank) const {
+    const int64_t n = parameter_.shard_numel();
+    return parameter_.overlap(parameter_.entries()[entry], rank * n, (rank + 1) * n);
+  }
+  /// (all) Every rank's shard of a flat tensor becomes everybody's.
+  void gather_shards(Tensor flat);
   /// Parameters and gradients held, the same in every strategy of this kind; the optimizer's bytes are the strategy's own.
   MemoryFormula memory_formula_of(int64_t optimizer_bytes) const;
 
@@ -58,8 +66,14 @@ class DataParallel : public Strategy {
   /// (all) Shards of the state have been overwritten: copies of them elsewhere follow.
   virtual void spread_state() = 0;
 
-  /// The parameters and buffers that no one trains: their owner saves them.
-  std::vector<StatePiece> fixed_state() const;
+  /// A frozen parameter or a buffer: held whole by every rank, saved by its owner.
+  struct Fixed {
+    std::string name;
+    std::string kind;
+    Tensor tensor;
+    int owner;
+  };
+  std::vector<Fixed> fixed_tensors() const;
 
   enum class Phase : uint8_t { Accumulating, Synced, Finished };
 
@@ -70,7 +84,6 @@ class DataParallel : public Strategy {
   FlatParameter parameter_;
   FlatGradient gradient_;
   int64_t parameter_count_ = 0;
-  int64_t frozen_bytes_ = 0;
   Phase phase_ = Phase::Accumulating;
   StepResult result_;
 };

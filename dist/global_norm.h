@@ -33,7 +33,7 @@ class SquareSum {
 
  private:
   void add_block(std::span<const float> x);
-  void add_window(std::span<const float> x, uint32_t window, int64_t& left);
+  void add_window(std::span<const float> x, uint32_t window);
   void carry();
 
   std::array<uint64_t, kLimbs> limbs_{};

@@ -1,0 +1,31 @@
+#include "dist/agreement.h"
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+namespace ringlet {
+
+std::string agree_on_fault(Communicator& comm, const std::string& fault) {
+  std::array<int64_t, 1> first{fault.empty() ? comm.size() : comm.rank()};
+  comm.all_reduce(first, ReduceOp::Min);
+  if (first[0] == comm.size()) {
+    return {};
+  }
+  const int root = static_cast<int>(first[0]);
+  std::array<int64_t, 1> length{static_cast<int64_t>(fault.size())};
+  comm.broadcast(length, root);
+  std::vector<uint8_t> text(fault.begin(), fault.end());
+  text.resize(static_cast<size_t>(length[0]));
+  comm.broadcast(text, root);
+  return {text.begin(), text.end()};
+}
+
+bool same_on_all_ranks(Communicator& comm, uint64_t value) {
+  // ~x = −x − 1 turns the order round, so one minimum gives the least and the greatest.
+  std::array<int64_t, 2> bounds{static_cast<int64_t>(value), static_cast<int64_t>(~value)};
+  comm.all_reduce(bounds, ReduceOp::Min);
+  return bounds[0] == ~bounds[1];
+}
+
+}  // namespace ringlet
