@@ -26,6 +26,9 @@ const std::shared_ptr<Node>& Var::node() const {
   return state_->node;
 }
 
+// The arguments of a check are evaluated also when it holds, so this must be safe to ask of any variable.
+std::string_view Var::maker() const { return node() == nullptr ? "nothing" : node()->name(); }
+
 bool Var::is_leaf() const { return node() == nullptr || dynamic_cast<const Leaf*>(node().get()) != nullptr; }
 
 Leaf& Var::leaf(std::string_view who) const {
@@ -47,14 +50,14 @@ void Var::set_grad(Tensor grad) {
 }
 
 void Var::set_data(Tensor data) {
-  check(is_leaf(), "Var::set_data: only for leaves, got the output of {}", node()->name());
+  check(is_leaf(), "Var::set_data: only for leaves, got the output of {}", maker());
   check_shape("Var::set_data: data", data, shape());
   check_dtype("Var::set_data: data", data, dtype());
   state_->data = std::move(data);
 }
 
 void Var::set_requires_grad(bool requires_grad) {
-  check(is_leaf(), "Var::set_requires_grad: only for leaves, got the output of {}", node()->name());
+  check(is_leaf(), "Var::set_requires_grad: only for leaves, got the output of {}", maker());
   if (!requires_grad) {
     state_->node = nullptr;
   } else if (state_->node == nullptr) {

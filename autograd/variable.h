@@ -58,6 +58,7 @@ class Var {
     std::shared_ptr<Node> node;  // null: no gradient wanted
   };
   Leaf& leaf(std::string_view who) const;
+  std::string_view maker() const;  // the name of the op whose output this is
 
   std::shared_ptr<State> state_;
 };
