@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "autograd/variable.h"
+#include "tensor/ops/cross_entropy.h"  // kIgnoreIndex
 
 namespace ringlet {
 

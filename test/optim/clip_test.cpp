@@ -43,7 +43,7 @@ TEST_CASE("a norm that is not finite is an error, never a coefficient [E3]", "[o
   for (const double norm : {double(INFINITY), -double(INFINITY), std::nan("")}) {
     for (const double max_norm : {0.0, 1.0}) {
       CHECK_THROWS_WITH(clip_coefficient(norm, max_norm),
-                        Catch::Contains("must be finite") && Catch::Contains("skip this step"));
+                        Catch::Matchers::Contains("must be finite") && Catch::Matchers::Contains("skip this step"));
     }
   }
   const ParamSlice infinite[] = {with_gradient({INFINITY, 1})}, not_a_number[] = {with_gradient({NAN, 1})};

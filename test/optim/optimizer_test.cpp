@@ -123,7 +123,7 @@ TEST_CASE("slices that share elements are refused by name [F3]", "[optim]") {
   };
   for (const Row& row : optimizers()) {
     CHECK_THROWS_WITH(row.make({piece("a", 0, 4), piece("c", 8, 2), piece("b", 3, 2)}),
-                      Catch::Contains("a and b share elements"));
+                      Catch::Matchers::Contains("a and b share elements"));
     CHECK_NOTHROW(row.make({piece("b", 4, 6), piece("a", 0, 4), piece("empty", 2, 0)}));
   }
 }
@@ -156,7 +156,7 @@ TEST_CASE("a slice that breaks its contract is refused by name", "[optim]") {
       {{"odd", Tensor::zeros({4}, DType::BF16), Tensor::zeros({4}, DType::BF16), 0}, "master weights"},
   };
   for (const Refused& row : rows) {
-    CHECK_THROWS_WITH(Sgd({{"all", 0.0}}, {row.slice}), Catch::Contains(row.rule));
+    CHECK_THROWS_WITH(Sgd({{"all", 0.0}}, {row.slice}), Catch::Matchers::Contains(row.rule));
   }
   CHECK_THROWS_AS(Sgd({{"all", -0.1}}, {}), Error);
   Sgd sgd({{"all", 0.0}}, {});

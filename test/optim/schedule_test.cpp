@@ -70,5 +70,5 @@ TEST_CASE("a schedule that cannot be followed is refused", "[optim]") {
   CHECK(schedule_kind("cosine") == Kind::Cosine);
   CHECK(schedule_kind("linear") == Kind::Linear);
   CHECK(schedule_kind("constant") == Kind::Constant);
-  CHECK_THROWS_WITH(schedule_kind("step"), Catch::Contains("constant, linear or cosine, got step"));
+  CHECK_THROWS_WITH(schedule_kind("step"), Catch::Matchers::Contains("constant, linear or cosine, got step"));
 }

@@ -73,6 +73,6 @@ TEST_CASE("SGD refuses settings that its formulas cannot take", "[optim]") {
   CHECK_THROWS_AS(made({.momentum = 1.0}), Error);
   CHECK_THROWS_AS(made({.momentum = -0.5}), Error);
   CHECK_THROWS_AS(made({.momentum = 0.5, .dampening = 2.0}), Error);
-  CHECK_THROWS_WITH(made({.nesterov = true}), Catch::Contains("nesterov needs momentum"));
+  CHECK_THROWS_WITH(made({.nesterov = true}), Catch::Matchers::Contains("nesterov needs momentum"));
   CHECK_THROWS_AS(made({.momentum = 0.5, .dampening = 0.5, .nesterov = true}), Error);
 }
