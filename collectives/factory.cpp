@@ -5,12 +5,12 @@
 
 namespace ringlet {
 
-std::unique_ptr<Communicator> make_world(std::string_view name) {
+std::unique_ptr<Communicator> make_world(std::string_view name, const WorldOptions& options) {
   if (name == "local") {
     return make_local();
   }
   if (name == "mpi") {
-    return make_mpi_world();
+    return make_mpi_world(MpiOptions{.deadline = options.deadline});
   }
   if (name == "nccl") {
     fail<BackendUnavailable>("nccl: this build has no CUDA; take the backend mpi");

@@ -1,6 +1,7 @@
 // Where a program gets its world from.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string_view>
 
@@ -8,11 +9,16 @@
 
 namespace ringlet {
 
+struct WorldOptions {
+  /// The longest wait for a peer before a CommError.
+  std::chrono::milliseconds deadline = std::chrono::seconds(60);
+};
+
 /// All ranks that were started together, over the backend `name`:
 ///   "local"   this process alone, one rank
 ///   "mpi"     the ranks that mpirun started (one, when it did not). Starts MPI unless an `MpiSession` (backends/mpi.h) lives
 ///   "nccl"    throws BackendUnavailable unless the build has CUDA
 /// Any other name is an `Error` that lists these.
-std::unique_ptr<Communicator> make_world(std::string_view name);
+std::unique_ptr<Communicator> make_world(std::string_view name, const WorldOptions& options = {});
 
 }  // namespace ringlet

@@ -3,6 +3,8 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -36,43 +38,78 @@ struct CommHandle {
 };
 
 // Messages under way. All receives are posted before the first send, so that what arrives has a place to go.
+//
+// Completion is polled, not waited for: a wait needs a deadline, must let another rank have the core, and must hear of the
+// first error while other messages are still out. (Open MPI 4.1's MPI_Waitall can spin for ever on a truncated message.)
 class Exchange final : public Work::Pending {
  public:
-  Exchange(const CommHandle& handle, size_t limit, std::span<const Outgoing> out, std::span<const Incoming> in, int tag)
-      : rank_(handle.rank), size_(handle.size) {
+  Exchange(const CommHandle& handle, const MpiOptions& options, std::span<const Outgoing> out, std::span<const Incoming> in,
+           int tag)
+      : rank_(handle.rank), size_(handle.size), deadline_(options.deadline) {
     requests_.reserve(out.size() + in.size());
-    receives_.reserve(in.size());
+    messages_.reserve(out.size() + in.size());
     for (const Incoming& one : in) {
-      for_each_piece(one.bytes, limit, [&](std::span<std::byte> piece) {
-        receives_.push_back({one.peer, static_cast<int>(piece.size())});
-        check_mpi(MPI_Irecv(piece.data(), receives_.back().bytes, MPI_BYTE, one.peer, tag, handle.comm, next_request()),
-                  "MPI_Irecv", rank_, size_, one.peer);
+      for_each_piece(one.bytes, options.max_message_bytes, [&](std::span<std::byte> piece) {
+        const Message message = add({one.peer, static_cast<int>(piece.size()), true});
+        check_mpi(MPI_Irecv(piece.data(), message.bytes, MPI_BYTE, one.peer, tag, handle.comm, &requests_.back()), "MPI_Irecv",
+                  rank_, size_, one.peer);
       });
     }
     for (const Outgoing& one : out) {
-      for_each_piece(one.bytes, limit, [&](std::span<const std::byte> piece) {
-        check_mpi(MPI_Isend(piece.data(), static_cast<int>(piece.size()), MPI_BYTE, one.peer, tag, handle.comm, next_request()),
-                  "MPI_Isend", rank_, size_, one.peer);
+      for_each_piece(one.bytes, options.max_message_bytes, [&](std::span<const std::byte> piece) {
+        const Message message = add({one.peer, static_cast<int>(piece.size()), false});
+        check_mpi(MPI_Isend(piece.data(), message.bytes, MPI_BYTE, one.peer, tag, handle.comm, &requests_.back()), "MPI_Isend",
+                  rank_, size_, one.peer);
       });
     }
-    statuses_.resize(requests_.size());
+    pending_ = requests_.size();
+    finished_.resize(pending_);
+    statuses_.resize(pending_);
+  }
+  ~Exchange() override {  // after an error some may be left; nobody will ask for them again
+    for (size_t i = 0; pending_ > 0 && i < requests_.size(); ++i) {
+      if (requests_[i] != MPI_REQUEST_NULL) {
+        if (messages_[i].incoming) {
+          MPI_Cancel(&requests_[i]);
+        }
+        MPI_Request_free(&requests_[i]);
+      }
+    }
+  }
+  Exchange(const Exchange&) = delete;
+  Exchange& operator=(const Exchange&) = delete;
+
+  bool done() override {
+    if (pending_ > 0) {
+      poll();
+    }
+    return pending_ == 0;
   }
 
   void wait() override {
-    conclude(MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), statuses_.data()), "MPI_Waitall");
-  }
-  bool done() override {
-    if (!concluded_) {
-      int all = 0;
-      const int code = MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &all, statuses_.data());
-      if (code != MPI_SUCCESS || all != 0) {
-        conclude(code, "MPI_Testall");
+    for (int polls = 0; polls < kEagerPolls; ++polls) {
+      if (done()) {
+        return;
       }
     }
-    return concluded_;
+    const auto limit = std::chrono::steady_clock::now() + deadline_;
+    while (!done()) {
+      std::this_thread::yield();
+      if (std::chrono::steady_clock::now() > limit) {
+        give_up();
+      }
+    }
   }
 
  private:
+  static constexpr int kEagerPolls = 20;  // an answer that is there or about to be
+
+  struct Message {
+    int peer;
+    int bytes;
+    bool incoming;
+  };
+
   template <typename Byte, typename F>
   static void for_each_piece(std::span<Byte> bytes, size_t limit, F&& f) {
     do {  // an empty message is a message
@@ -81,41 +118,57 @@ class Exchange final : public Work::Pending {
       bytes = bytes.subspan(piece.size());
     } while (!bytes.empty());
   }
-  MPI_Request* next_request() { return &requests_.emplace_back(MPI_REQUEST_NULL); }
 
-  // The statuses of receives come first. A message that is too long is MPI's error; one that is too short is ours to find.
-  void conclude(int code, const char* function) {
-    if (std::exchange(concluded_, true)) {
-      return;
-    }
-    for (size_t i = 0; i < receives_.size() && (code == MPI_SUCCESS || code == MPI_ERR_IN_STATUS); ++i) {
-      const auto [peer, expected] = receives_[i];
-      int error = MPI_SUCCESS;
-      if (code == MPI_ERR_IN_STATUS && statuses_[i].MPI_ERROR != MPI_ERR_PENDING) {
-        error = statuses_[i].MPI_ERROR;
-      }
-      int got = 0;
-      check_mpi(error, "MPI_Irecv", rank_, size_, peer);
-      check_mpi(MPI_Get_count(&statuses_[i], MPI_BYTE, &got), "MPI_Get_count", rank_, size_, peer);
-      if (got != expected && code == MPI_SUCCESS) {
-        throw CommError({.rank = rank_, .size = size_, .peer = peer},
-                        message("rank {} sent {} bytes where {} were expected; do all ranks pass the same count and dtype?",
-                                peer, got, expected));
-      }
-    }
-    check_mpi(code, function, rank_, size_);
+  Message add(Message message) {
+    requests_.push_back(MPI_REQUEST_NULL);
+    return messages_.emplace_back(message);
   }
 
-  struct Expected {
-    int peer;
-    int bytes;
-  };
+  void poll() {
+    int count = 0;
+    const int code =
+        MPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &count, finished_.data(), statuses_.data());
+    check_mpi(code == MPI_ERR_IN_STATUS ? MPI_SUCCESS : code, "MPI_Testsome", rank_, size_);
+    for (int i = 0; i < count; ++i) {
+      const Message& message = messages_[static_cast<size_t>(finished_[static_cast<size_t>(i)])];
+      MPI_Status& status = statuses_[static_cast<size_t>(i)];
+      --pending_;
+      check_mpi(code == MPI_ERR_IN_STATUS ? status.MPI_ERROR : MPI_SUCCESS, message.incoming ? "MPI_Irecv" : "MPI_Isend", rank_,
+                size_, message.peer);
+      if (message.incoming) {
+        check_size(message, status);
+      }
+    }
+  }
+
+  // A message that is too long is MPI's error; one that is too short is ours to find.
+  void check_size(const Message& expected, const MPI_Status& status) const {
+    int got = 0;
+    check_mpi(MPI_Get_count(&status, MPI_BYTE, &got), "MPI_Get_count", rank_, size_, expected.peer);
+    if (got != expected.bytes) {
+      throw CommError({.rank = rank_, .size = size_, .peer = expected.peer},
+                      message("rank {} sent {} bytes where {} were expected; do all ranks pass the same count and dtype?",
+                              expected.peer, got, expected.bytes));
+    }
+  }
+
+  [[noreturn]] void give_up() const {
+    const auto late = std::find_if(requests_.begin(), requests_.end(), [](MPI_Request one) { return one != MPI_REQUEST_NULL; });
+    const Message& first = messages_[static_cast<size_t>(late - requests_.begin())];
+    throw CommError(
+        {.rank = rank_, .size = size_, .peer = first.peer},
+        message("{} within the deadline of {} ms; {} of {} messages are out",
+                first.incoming ? "sent nothing" : "did not take a message", deadline_.count(), pending_, requests_.size()));
+  }
+
   int rank_;
   int size_;
-  bool concluded_ = false;
+  std::chrono::milliseconds deadline_;
+  size_t pending_ = 0;
   std::vector<MPI_Request> requests_;
+  std::vector<Message> messages_;  // one per request
+  std::vector<int> finished_;
   std::vector<MPI_Status> statuses_;
-  std::vector<Expected> receives_;
 };
 
 class MpiPointToPoint final : public PointToPoint {
@@ -126,10 +179,10 @@ class MpiPointToPoint final : public PointToPoint {
   std::string_view name() const override { return "messages"; }
 
   void transfer(std::span<const Outgoing> out, std::span<const Incoming> in, int tag) override {
-    Exchange(handle_, options_.max_message_bytes, out, in, tag).wait();
+    Exchange(handle_, options_, out, in, tag).wait();
   }
   Work start_transfer(std::span<const Outgoing> out, std::span<const Incoming> in, int tag) override {
-    return Work(std::make_unique<Exchange>(handle_, options_.max_message_bytes, out, in, tag));
+    return Work(std::make_unique<Exchange>(handle_, options_, out, in, tag));
   }
   std::unique_ptr<PointToPoint> split(int color, int key) override {
     MPI_Comm part = MPI_COMM_NULL;

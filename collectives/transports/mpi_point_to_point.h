@@ -1,6 +1,7 @@
 // MPI messages. MPI 3.1, on a communicator of our own, so that our messages never meet the user's.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <memory>
 
@@ -11,6 +12,8 @@ namespace ringlet {
 struct MpiOptions {
   /// Longer messages go in pieces: MPI's counts are ints. Less than 2^31; tests set it to a few bytes.
   size_t max_message_bytes = size_t{1} << 30;
+  /// Who waits longer for a peer throws a CommError that names it.
+  std::chrono::milliseconds deadline = std::chrono::seconds(60);
 };
 
 /// All ranks of the job. Starts MPI if need be. It may outlive MPI: freeing it then does nothing.

@@ -70,6 +70,14 @@ void abort_world(int exit_code) {
   std::_Exit(exit_code);
 }
 
+std::string mpi_library() {
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+  int length = 0;
+  check_mpi(MPI_Get_library_version(text.data(), &length), "MPI_Get_library_version");
+  const std::string whole(text.data(), static_cast<size_t>(length));
+  return whole.substr(0, whole.find_first_of(",\n"));
+}
+
 bool launched_by_mpi() {
   // Open MPI, PMIx, MPICH and its relatives (Intel, MVAPICH), Slurm's srun
   for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS"}) {

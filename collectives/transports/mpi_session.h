@@ -1,6 +1,7 @@
 // MPI as a process sees it: started once, finished once, ended for all when there is no other way.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 namespace ringlet {
@@ -25,6 +26,9 @@ class MpiSession {
 
 /// Ends every process of the job with `exit_code`. Without MPI (not started, or finished) ends this one, without destructors.
 [[noreturn]] void abort_world(int exit_code);
+
+/// The implementation and its version, as it calls itself: "Open MPI v4.1.4". May be asked before MPI starts.
+std::string mpi_library();
 
 /// Whether an MPI launcher started this process. Looks at the environment only, so it may be asked before MPI starts.
 bool launched_by_mpi();

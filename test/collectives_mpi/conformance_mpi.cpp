@@ -1,0 +1,138 @@
+// The conformance body over MPI messages, with unlimited and with tiny messages, and against Open MPI's own calls. Every rank
+// collects its failures; they are added up before anybody says a word, so rank 0 alone speaks and all exit alike.
+#include <mpi.h>
+
+#include <cstdio>
+
+#include "collectives/backends/mpi.h"
+#include "collectives/factory.h"
+#include "test/collectives/conformance.h"
+#include "test/support/serial_reference.h"
+
+namespace ringlet::test {
+namespace {
+
+MPI_Datatype mpi_type(int32_t) { return MPI_INT32_T; }
+MPI_Datatype mpi_type(int64_t) { return MPI_INT64_T; }
+MPI_Datatype mpi_type(double) { return MPI_DOUBLE; }
+
+// Where the arithmetic is exact in any order, MPI's own answer is the same.
+template <typename T>
+void compare_with_mpi(Communicator& world, Report& report, ReduceOp op, MPI_Op mpi_op) {
+  const int P = world.size();
+  for (const int n : {1, 7, 1000}) {
+    const auto in = input_of<T>(world.rank(), n * P, 3);
+    std::vector<T> ours(in.size()), theirs(in.size()), our_shard(static_cast<size_t>(n)), their_shard(our_shard.size());
+    world.all_reduce(in, ours, op);
+    MPI_Allreduce(in.data(), theirs.data(), n * P, mpi_type(T{}), mpi_op, MPI_COMM_WORLD);
+    report.expect(ours == theirs, "all_reduce {} of {} {}", op, n * P, dtype_of<T>);
+    world.reduce_scatter(in, our_shard, op);
+    MPI_Reduce_scatter_block(in.data(), their_shard.data(), n, mpi_type(T{}), mpi_op, MPI_COMM_WORLD);
+    report.expect(our_shard == their_shard, "reduce_scatter {} of {} {}", op, n, dtype_of<T>);
+    world.all_gather(our_shard, ours);
+    MPI_Allgather(our_shard.data(), n, mpi_type(T{}), theirs.data(), n, mpi_type(T{}), MPI_COMM_WORLD);
+    report.expect(ours == theirs, "all_gather of {} {}", n, dtype_of<T>);
+  }
+}
+
+void compare_with_mpi(Communicator& world, Report& report) {
+  report.about("Open MPI's own calls agree");
+  compare_with_mpi<int32_t>(world, report, ReduceOp::Sum, MPI_SUM);
+  compare_with_mpi<int64_t>(world, report, ReduceOp::Prod, MPI_PROD);
+  compare_with_mpi<double>(world, report, ReduceOp::Max, MPI_MAX);
+  compare_with_mpi<double>(world, report, ReduceOp::Min, MPI_MIN);
+}
+
+// Messages of at most `limit` bytes: counts that MPI cannot express go the same way.
+void send_in_pieces(Report& report, size_t limit) {
+  report.about(message("messages in pieces of {} bytes [H1]", limit));
+  const std::unique_ptr<Communicator> world = make_mpi_world({.max_message_bytes = limit});
+  const int P = world->size(), r = world->rank();
+  for (int64_t n = 1; n <= 50; ++n) {
+    std::vector<float> data = input_of<float>(r, n), full(static_cast<size_t>(n * P)), shard(data.size());
+    world->all_gather(data, full);
+    world->reduce_scatter(full, shard, ReduceOp::Max);
+    world->all_reduce(data, ReduceOp::Sum);
+    std::vector<float> root = input_of<float>(r, n);
+    world->broadcast(root, P - 1);
+    for (int64_t i = 0; i < n; ++i) {
+      const auto at = static_cast<size_t>(i);
+      report.expect(same_bits(data[at], reduced_value<float>(ReduceOp::Sum, P, i)), "all_reduce, {} of {}", i, n);
+      report.expect(same_bits(root[at], input_value<float>(P - 1, i)), "broadcast, {} of {}", i, n);
+      report.expect(same_bits(shard[at], input_value<float>(r, i)), "reduce_scatter, {} of {}", i, n);
+      for (int rank = 0; rank < P; ++rank) {
+        report.expect(same_bits(full[static_cast<size_t>(rank * n + i)], input_value<float>(rank, i)), "all_gather, {} of {}",
+                      i, n);
+      }
+    }
+  }
+}
+
+void places_are_known(Communicator& world, Report& report) {
+  report.about("places on this host");
+  const HostPlace place = place_on_host();
+  report.expect(place.rank == world.rank() && place.size == world.size(), "got {} of {}", place.rank, place.size);
+  report.expect(launched_by_mpi() || world.size() == 1, "more than one rank without a launcher");
+}
+
+// Another size than the receiver expects is an error on the receiver, never a wrong tail. Last: it leaves the world in disorder.
+void sizes_are_compared(Report& report) {
+  report.about("a message of another size [H6]");
+  const std::unique_ptr<Communicator> world = make_mpi_world();
+  std::vector<float> five(5), four(4);
+  if (world->size() == 1) {
+    return;
+  }
+  if (world->rank() == 0) {
+    world->send(four, 1);
+    world->send(five, 1);
+  } else if (world->rank() == 1) {
+    report.expect_error<CommError>("recv #1 on rank 1", [&] { world->recv(five, 0); });
+    report.expect_error<CommError>("truncated", [&] { world->recv(four, 0); });
+  }
+}
+
+// A rank that waits in vain says for whom, when its deadline has passed.
+void waits_have_a_deadline(Report& report) {
+  report.about("a deadline");
+  const std::unique_ptr<Communicator> world = make_mpi_world({.deadline = std::chrono::milliseconds(50)});
+  std::vector<float> data(4);
+  if (world->size() > 1 && world->rank() == 0) {
+    report.expect_error<CommError>("recv #1 on rank 0 of", [&] { world->recv(data, 1); });
+    report.expect_error<CommError>("peer 1: sent nothing within the deadline of 50 ms", [&] { world->recv(data, 1); });
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+int run_all() {
+  const std::unique_ptr<Communicator> world = make_world("mpi");
+  Report report = run_conformance(*world);
+  compare_with_mpi(*world, report);
+  send_in_pieces(report, 7);
+  send_in_pieces(report, 28);
+  places_are_known(*world, report);
+  sizes_are_compared(report);
+  waits_have_a_deadline(report);
+  for (const std::string& failure : report.failures()) {
+    std::fprintf(stderr, "%s\n", failure.c_str());
+  }
+  int mine = static_cast<int>(report.failures().size()), all = 0;
+  MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  if (world->rank() == 0) {
+    std::printf("%d ranks, %d checks each, %d failures\n", world->size(), report.checks(), all);
+  }
+  return all == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace ringlet::test
+
+int main() {
+  const ringlet::MpiSession session;
+  try {
+    return ringlet::test::run_all();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    ringlet::abort_world(1);
+  }
+}

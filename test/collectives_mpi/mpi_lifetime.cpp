@@ -1,0 +1,35 @@
+// Communicators come and go: 70,000 of them, and one that is destroyed when MPI has finished already [H9].
+#include <cstdio>
+#include <memory>
+
+#include "collectives/backends/mpi.h"
+#include "collectives/factory.h"
+
+int main() {
+  using ringlet::Communicator;
+  std::unique_ptr<Communicator> late;
+  {
+    const ringlet::MpiSession session;
+    late = ringlet::make_world("mpi");
+    try {
+      for (int i = 0; i < 70000; ++i) {
+        const std::unique_ptr<Communicator> part = late->split(0, -late->rank());
+        if (part->size() != late->size() || part->rank() != late->size() - 1 - late->rank()) {
+          std::fprintf(stderr, "split %d: got rank %d of %d\n", i, part->rank(), part->size());
+          ringlet::abort_world(1);
+        }
+      }
+      late->barrier();
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "%s\n", error.what());
+      ringlet::abort_world(1);
+    }
+  }
+  late.reset();
+  try {
+    late = ringlet::make_world("mpi");
+  } catch (const ringlet::Error&) {
+    return 0;  // MPI cannot start twice, and we say so
+  }
+  return 1;
+}
