@@ -1,0 +1,123 @@
+// What the others learn when a rank fails, leaves, disagrees or is late; and what a world is asked for that does not exist.
+#include "collectives/factory.h"
+#include "test/support/catch.h"
+#include "test/support/report.h"
+#include "test/support/run_ranks.h"
+
+using namespace ringlet;        // NOLINT(google-build-using-namespace)
+using namespace ringlet::test;  // NOLINT(google-build-using-namespace)
+
+namespace {
+
+// What each rank was told, "" if nothing; the exception that run_ranks passes on is swallowed.
+std::vector<std::string> told(int ranks, const std::function<void(Communicator&)>& body,
+                              std::chrono::milliseconds deadline = std::chrono::seconds(20)) {
+  std::vector<std::string> texts(static_cast<size_t>(ranks));
+  const auto listen = [&](Communicator& world) {
+    try {
+      body(world);
+    } catch (const std::exception& error) {
+      texts[static_cast<size_t>(world.rank())] = error.what();
+      throw;
+    }
+  };
+  CHECK_THROWS(run_ranks(ranks, listen, deadline));
+  return texts;
+}
+
+}  // namespace
+
+TEST_CASE("a rank that throws fails the others at once, and its own exception comes out", "[failure]") {
+  for (const int ranks : {2, 3, 4, 8}) {
+    const auto started = std::chrono::steady_clock::now();
+    const auto body = [](Communicator& world) {
+      world.barrier();
+      if (world.rank() == 1) {
+        throw DataError("corpus: missing");
+      }
+      std::vector<float> data(100000);
+      world.all_reduce(data, ReduceOp::Sum);
+    };
+    CHECK_THROWS_AS(run_ranks(ranks, body), DataError);
+    CHECK_THROWS_WITH(run_ranks(ranks, body), "corpus: missing");
+    CHECK(told(ranks, body)[0] ==
+          message("all_reduce #2 on rank 0 of {} (world), peer 1: world rank 1 failed: corpus: missing", ranks));
+    CHECK(std::chrono::steady_clock::now() - started < std::chrono::seconds(10));
+  }
+}
+
+TEST_CASE("an error names rank, peer, operation and sequence number as fields", "[failure]") {
+  const auto body = [](Communicator& world) {
+    std::vector<double> data(1);
+    world.broadcast(data, 0);
+    if (world.rank() == 2) {
+      throw Error("injected");
+    }
+    try {
+      world.barrier();
+    } catch (const CommError& error) {
+      const bool right =
+          error.rank() == world.rank() && error.peer() == 2 && error.operation() == "barrier" && error.sequence() == 2;
+      throw std::runtime_error(right ? "right" : error.what());
+    }
+  };
+  const std::vector<std::string> texts = told(3, body);
+  CHECK(texts[0] == "right");
+  CHECK(texts[1] == "right");
+}
+
+TEST_CASE("who waits for a rank that has gone home is told", "[failure]") {
+  const std::vector<std::string> texts = told(2, [](Communicator& world) {
+    if (world.rank() == 0) {
+      world.barrier();
+    }
+  });
+  CHECK(texts[0] == "barrier #1 on rank 0 of 2 (world), peer 1: world rank 1 sent nothing and is gone");
+}
+
+TEST_CASE("a wait ends at its deadline and says for whom", "[failure]") {
+  std::vector<std::string> texts = told(
+      2,
+      [](Communicator& world) {
+        std::vector<float> data(3);
+        if (world.rank() == 0) {
+          world.recv(data, 1, 4);
+        } else {
+          std::this_thread::sleep_for(std::chrono::milliseconds(300));
+        }
+      },
+      std::chrono::milliseconds(50));
+  CHECK(texts[0] == "recv #1 on rank 0 of 2 (world), peer 1: world rank 1 sent nothing within the deadline of 50 ms");
+}
+
+TEST_CASE("counts that differ are an error on both sides, never a wrong tail [H6]", "[failure]") {
+  for (const int ranks : {2, 3, 4}) {
+    const std::vector<std::string> texts = told(ranks, [](Communicator& world) {
+      std::vector<float> data(world.rank() == 0 ? 5 : 4);
+      world.all_reduce(data, ReduceOp::Sum);
+    });
+    for (const std::string& text : texts) {
+      INFO(text);
+      CHECK(text.find("bytes") != std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("the group of an error is named", "[failure]") {
+  const std::vector<std::string> texts = told(4, [](Communicator& world) {
+    const std::unique_ptr<Communicator> pair = world.split(world.rank() / 2, 0);
+    if (world.rank() == 3) {
+      throw Error("injected");
+    }
+    pair->barrier();
+    world.barrier();
+  });
+  CHECK(texts[2].find("barrier #1 on rank 0 of 2 (world/1), peer 1:") == 0);
+}
+
+TEST_CASE("a world that does not exist is refused by name", "[factory]") {
+  CHECK(make_world("local")->size() == 1);
+  CHECK(make_world("local")->name() == "local");
+  CHECK_THROWS_WITH(make_world("gloo"), "backend: must be one of local, mpi, nccl, got 'gloo'");
+  CHECK_THROWS_AS(make_world("nccl"), BackendUnavailable);
+}
