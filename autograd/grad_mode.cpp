@@ -12,4 +12,7 @@ bool grad_enabled() { return enabled; }
 NoGrad::NoGrad() : previous_(std::exchange(enabled, false)) {}
 NoGrad::~NoGrad() { enabled = previous_; }
 
+EnableGrad::EnableGrad() : previous_(std::exchange(enabled, true)) {}
+EnableGrad::~EnableGrad() { enabled = previous_; }
+
 }  // namespace ringlet
