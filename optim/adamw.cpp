@@ -6,30 +6,29 @@
 namespace ringlet {
 namespace {
 
-// What is the same for all elements of a group. With r = √(1 − β₂ᵗ) multiplied through, one division per element is left
+// What is the same for all elements of a step. With r = √(1 − β₂ᵗ) multiplied through, one division per element is left
 // (Kingma & Ba, section 2):   η/(1 − β₁ᵗ) · m/(√v/r + ε)  =  η·r/(1 − β₁ᵗ) · m/(√v + ε·r)
 template <typename T>
 struct AdamWScalars {
-  AdamWScalars(const AdamWConfig& config, double lr, double weight_decay, int64_t t)
+  AdamWScalars(const AdamWConfig& config, double lr, int64_t t)
       : beta1(static_cast<T>(config.beta1)),
         beta2(static_cast<T>(config.beta2)),
         rest1(static_cast<T>(1.0 - config.beta1)),
-        rest2(static_cast<T>(1.0 - config.beta2)),
-        keep(static_cast<T>(1.0 - lr * weight_decay)) {
+        rest2(static_cast<T>(1.0 - config.beta2)) {
     const double r = std::sqrt(1.0 - std::pow(config.beta2, static_cast<double>(t)));
     step = static_cast<T>(lr * r / (1.0 - std::pow(config.beta1, static_cast<double>(t))));
     eps = static_cast<T>(config.eps * r);
   }
-  T beta1, beta2, rest1, rest2, keep, step, eps;
+  T beta1, beta2, rest1, rest2, step, eps;
 };
 
 // Only + · / √, which are correctly rounded: the vector body and the scalar tail of the loop give the same bits.
 template <typename T>
-void update(std::span<T> w, std::span<const T> g, T* m, T* v, const AdamWScalars<T>& s) {
+void update(std::span<T> w, std::span<const T> g, T* m, T* v, T keep, const AdamWScalars<T>& s) {
   for (size_t i = 0; i < w.size(); ++i) {
     m[i] = s.beta1 * m[i] + s.rest1 * g[i];
     v[i] = s.beta2 * v[i] + s.rest2 * (g[i] * g[i]);
-    w[i] = s.keep * w[i] - s.step * (m[i] / (std::sqrt(v[i]) + s.eps));
+    w[i] = keep * w[i] - s.step * (m[i] / (std::sqrt(v[i]) + s.eps));
   }
 }
 
@@ -46,10 +45,11 @@ void AdamW::step(double lr) {
   dispatch_real("AdamW", dtype(), [&]<typename T>() {
     T* m = flat_state(0).mutable_data<T>();
     T* v = flat_state(1).mutable_data<T>();
+    const AdamWScalars<T> scalars(config_, lr, updates() + 1);
     for (size_t i = 0; i < slices().size(); ++i) {
       ParamSlice& piece = slice(i);
-      const AdamWScalars<T> scalars(config_, lr, weight_decay_of(piece), updates() + 1);
-      update<T>(piece.value.mutable_span<T>(), piece.grad.span<T>(), m + begin_of(i), v + begin_of(i), scalars);
+      const T keep = static_cast<T>(1.0 - lr * weight_decay_of(piece));
+      update<T>(piece.value.mutable_span<T>(), piece.grad.span<T>(), m + begin_of(i), v + begin_of(i), keep, scalars);
     }
   });
   count_update();

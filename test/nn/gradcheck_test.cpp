@@ -163,11 +163,8 @@ TEST_CASE("the gradient of the whole mini-GPT is the derivative", "[nn]") {
     std::vector<CheckedInput> inputs = inputs_of(model);
     const Tensor tokens = test::tokens(4, 16, 64), targets = test::tokens(4, 16, 64, "targets");
     const GradcheckOptions options{.tolerance = 1e-6, .directions = 1, .coordinates = 1};
-    const auto mean_loss = [&] {
-      const TokenLoss loss = model.loss(tokens, targets);
-      return loss.sum;
-    };
-    const GradcheckResult result = gradcheck("mini-GPT", mean_loss, inputs, options);
+    const GradcheckResult result = gradcheck(
+        "mini-GPT", [&] { return model.loss(tokens, targets).sum; }, inputs, options);
     INFO("choice " << choice << ": " << result.text);
     CHECK(result.ok);
     CHECK(result.bound <= 1e-6);
