@@ -40,19 +40,21 @@ TEST_CASE("a rank that throws fails the others at once, and its own exception co
     };
     CHECK_THROWS_AS(run_ranks(ranks, body), DataError);
     CHECK_THROWS_WITH(run_ranks(ranks, body), "corpus: missing");
-    CHECK(told(ranks, body)[0] ==
-          message("all_reduce #2 on rank 0 of {} (world), peer 1: world rank 1 failed: corpus: missing", ranks));
+    const std::string text = told(ranks, body)[0];  // rank 0 may still have been in the barrier
+    INFO(text);
+    CHECK((text.find("all_reduce #2 on rank 0") == 0 || text.find("barrier #1 on rank 0") == 0));
+    CHECK(text.find("(world), peer 1: world rank 1 failed: corpus: missing") != std::string::npos);
     CHECK(std::chrono::steady_clock::now() - started < std::chrono::seconds(10));
   }
 }
 
 TEST_CASE("an error names rank, peer, operation and sequence number as fields", "[failure]") {
   const auto body = [](Communicator& world) {
-    std::vector<double> data(1);
-    world.broadcast(data, 0);
     if (world.rank() == 2) {
       throw Error("injected");
     }
+    const std::vector<int32_t> data;
+    world.all_gather(data, Buffer(nullptr, 0, DType::I32));  // counts, though nothing moves
     try {
       world.barrier();
     } catch (const CommError& error) {
