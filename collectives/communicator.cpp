@@ -190,6 +190,15 @@ Work Communicator::start_reduce_scatter(ConstBuffer full, Buffer shard, ReduceOp
 Work Communicator::start_send(ConstBuffer data, int dest, int tag) { return begin(send_call(data, dest, tag)); }
 Work Communicator::start_recv(Buffer data, int source, int tag) { return begin(recv_call(data, source, tag)); }
 
-std::unique_ptr<Communicator> Communicator::split(int color, int key) { return do_split(color, key); }
+std::unique_ptr<Communicator> Communicator::split(int color, int key) {
+  try {
+    return do_split(color, key);
+  } catch (const CommError& error) {
+    CommError::Where where = error.where();
+    where.operation = "split";
+    where.group = group_;
+    throw CommError(where, error.reason());
+  }
+}
 
 }  // namespace ringlet

@@ -7,7 +7,7 @@
 namespace ringlet {
 
 /// An operation under way, and the loan of its buffers: until `wait` returns, outputs may not be read nor inputs written.
-/// The destructor waits too, but has no way to report an error: call `wait` to hear of one.
+/// The destructor waits too, but has no way to report an error: call `wait` to hear of one. Not to outlive its communicator.
 class [[nodiscard]] Work {
  public:
   /// What a backend has to provide.

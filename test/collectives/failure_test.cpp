@@ -108,13 +108,24 @@ TEST_CASE("counts that differ are an error on both sides, never a wrong tail [H6
 TEST_CASE("the group of an error is named", "[failure]") {
   const std::vector<std::string> texts = told(4, [](Communicator& world) {
     const std::unique_ptr<Communicator> pair = world.split(world.rank() / 2, 0);
+    pair->barrier();
     if (world.rank() == 3) {
       throw Error("injected");
     }
     pair->barrier();
     world.barrier();
   });
-  CHECK(texts[2].find("barrier #1 on rank 0 of 2 (world/1), peer 1:") == 0);
+  INFO(texts[2]);
+  CHECK(texts[2].find(" on rank 0 of 2 (world/1), peer 1: world rank 3 failed: injected") != std::string::npos);
+}
+
+TEST_CASE("a split that fails says so", "[failure]") {
+  const std::vector<std::string> texts = told(2, [](Communicator& world) {
+    if (world.rank() == 0) {
+      world.split(0, 0);
+    }
+  });
+  CHECK(texts[0] == "split on rank 0 of 2 (world), peer 1: world rank 1 sent nothing and is gone");
 }
 
 TEST_CASE("a world that does not exist is refused by name", "[factory]") {
