@@ -11,7 +11,7 @@ namespace {
 // dv = pᵀ·dy    dp = dy·vᵀ    ds = p·(dp − Σ_j dp·p)    dq = ds·k/√D    dk = dsᵀ·q/√D          with p = exp(s − log_sum) anew
 struct AttentionRule {
   static constexpr std::string_view kName = "attention";
-  Saved qkv, y, log_sum, key_padding;  // [B, T, 3C]  [B, T, C]  [B, H, T]  [B, T]
+  Saved qkv, log_sum, key_padding;  // [B, T, 3C]  [B, H, T]  [B, T]
   int64_t heads;
   AttentionDropout dropout;
   std::string purpose;  // owns what dropout.purpose points at
@@ -19,7 +19,7 @@ struct AttentionRule {
   Grads backward(const Tensor& dy) const {
     AttentionDropout again = dropout;
     again.purpose = purpose;
-    return {attention_backward(dy, qkv, Attended{.y = y, .log_sum = log_sum}, heads, key_padding, again)};
+    return {attention_backward(dy, qkv, Attended{.y = {}, .log_sum = log_sum}, heads, key_padding, again)};
   }
 };
 
@@ -29,7 +29,6 @@ Var attention(const Var& qkv, int64_t heads, const Tensor& key_padding, const At
   const Attended forward = attention(qkv.data(), heads, key_padding, dropout);
   return record(forward.y, {qkv},
                 AttentionRule{.qkv = qkv.data(),
-                              .y = forward.y,
                               .log_sum = forward.log_sum,
                               .key_padding = key_padding,
                               .heads = heads,

@@ -1,4 +1,4 @@
-// Masked multi-head self-attention (Vaswani et al., 2017), fused. Saves qkv, y and one number per row; the probabilities are
+// Masked multi-head self-attention (Vaswani et al., 2017), fused. Saves qkv and one number per row and head; the probabilities are
 // computed anew in backward, so memory grows with T, not T². The clear form is attention_clear.h, and this one's oracle.
 #pragma once
 

@@ -12,7 +12,7 @@ namespace ringlet {
 struct AttentionDropout {
   double probability = 0.0;
   uint64_t seed = 0;
-  std::string_view purpose;
+  std::string_view purpose = {};
   uint64_t index = 0;
 };
 

@@ -252,6 +252,41 @@ Table losses() {
   return table;
 }
 
+Table attentions() {
+  struct Case {
+    std::string what;
+    Shape qkv;
+    int64_t heads;
+    Tensor padding = {};
+    AttentionDropout dropout = {};
+  };
+  const AttentionDropout dropout{.probability = 0.3, .seed = 5, .purpose = "attention", .index = 2};
+  const std::vector<Case> cases = {
+      {"one of everything", {1, 1, 3}, 1},
+      {"odd", {2, 5, 18}, 3},
+      {"heads of one channel", {1, 3, 15}, 5},
+      {"one head of seven", {1, 2, 21}, 1},
+      {"longer than wide", {1, 13, 6}, 2},
+      {"batch of none", {0, 3, 6}, 2},
+      {"no time", {2, 0, 6}, 2},
+      {"dropout", {2, 3, 12}, 2, {}, dropout},
+      {"padding on the left, the middle, everywhere", {3, 3, 6}, 1, mask({1, 0, 0, 0, 1, 0, 1, 1, 1}, {3, 3})},
+      {"padding and dropout", {2, 3, 6}, 2, mask({1, 0, 0, 0, 0, 1}, {2, 3}), dropout},
+  };
+  Table table;
+  for (const Case& c : cases) {
+    table.push_back({message("attention, {}", c.what), {at(c.qkv)}, [=](const Vars& v) {
+                       return attention(v[0], c.heads, c.padding, c.dropout);
+                     }});
+    table.push_back({message("attention_clear, {}", c.what), {at(c.qkv)}, [=](const Vars& v) {
+                       return attention_clear(v[0], c.heads, c.padding, c.dropout);
+                     }});
+  }
+  table.push_back(
+      {"attention of a transpose", {at({3, 2, 6})}, [](const Vars& v) { return attention(transpose(v[0], 0, 1), 2); }});
+  return table;
+}
+
 void check_all(const Table& table) {
   for (const Row& row : table) {
     std::vector<CheckedInput> inputs;
@@ -282,5 +317,6 @@ TEST_CASE("The gradient of every op is its derivative", "[gradcheck]") {
   SECTION("shapes") { check_all(shapes()); }
   SECTION("reductions and softmax") { check_all(reductions()); }
   SECTION("LayerNorm") { check_all(normalizations()); }
+  SECTION("attention") { check_all(attentions()); }
   SECTION("cross-entropy, dropout, embedding") { check_all(losses()); }
 }
