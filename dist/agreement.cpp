@@ -12,13 +12,16 @@ std::string agree_on_fault(Communicator& comm, const std::string& fault) {
   if (first[0] == comm.size()) {
     return {};
   }
-  const int root = static_cast<int>(first[0]);
-  std::array<int64_t, 1> length{static_cast<int64_t>(fault.size())};
+  return broadcast_text(comm, fault, static_cast<int>(first[0]));
+}
+
+std::string broadcast_text(Communicator& comm, const std::string& text, int root) {
+  std::array<int64_t, 1> length{static_cast<int64_t>(text.size())};
   comm.broadcast(length, root);
-  std::vector<uint8_t> text(fault.begin(), fault.end());
-  text.resize(static_cast<size_t>(length[0]));
-  comm.broadcast(text, root);
-  return {text.begin(), text.end()};
+  std::vector<uint8_t> letters(text.begin(), text.end());
+  letters.resize(static_cast<size_t>(length[0]));
+  comm.broadcast(letters, root);
+  return {letters.begin(), letters.end()};
 }
 
 bool same_on_all_ranks(Communicator& comm, uint64_t value) {

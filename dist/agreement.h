@@ -32,6 +32,9 @@ void do_together(Communicator& comm, const std::function<void()>& work) {
   }
 }
 
+/// (all) The text of `root`.
+std::string broadcast_text(Communicator& comm, const std::string& text, int root);
+
 /// Whether `value` is the same on every rank. Called by all; one all_reduce of 16 bytes.
 bool same_on_all_ranks(Communicator& comm, uint64_t value);
 

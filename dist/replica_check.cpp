@@ -1,7 +1,6 @@
 #include "dist/replica_check.h"
 
 #include <algorithm>
-#include <array>
 #include <string>
 #include <vector>
 
@@ -34,15 +33,6 @@ std::string joined(const std::vector<std::string>& lines) {
     text += line + "\n";
   }
   return text;
-}
-
-std::string broadcast_text(Communicator& comm, const std::string& mine, int root) {
-  std::array<int64_t, 1> length{static_cast<int64_t>(mine.size())};
-  comm.broadcast(length, root);
-  std::vector<uint8_t> text(mine.begin(), mine.end());
-  text.resize(static_cast<size_t>(length[0]));
-  comm.broadcast(text, root);
-  return {text.begin(), text.end()};
 }
 
 std::string first_difference(const std::string& first, const std::vector<std::string>& mine) {

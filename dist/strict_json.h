@@ -1,5 +1,5 @@
-// JSON from a file that nobody vouches for. The parser behind it recurses without a limit, keeps the last of equal keys, and
-// reads 1e999 as infinity: what it would swallow is refused here first.
+// JSON from a file that nobody vouches for. The parser behind it keeps the last of equal keys and builds trees of any depth:
+// what it would swallow is refused here first.
 #pragma once
 
 #include <string_view>
