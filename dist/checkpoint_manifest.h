@@ -37,7 +37,7 @@ struct TensorRecord {
   std::string kind;
   Shape shape;
   DType dtype = DType::F32;
-  std::vector<PieceRecord> pieces;  // by begin
+  std::vector<PieceRecord> pieces{};  // by begin
 };
 
 struct Manifest {
@@ -46,11 +46,11 @@ struct Manifest {
   int64_t schema_version = kSchemaVersion;
   int64_t step = 0;
   int world_size = 0;
-  double wall_clock_seconds = 0.0;           // since 1970
-  std::map<std::string, std::string> build;  // version, compiler, CPU level: other bits may come of another build
-  std::map<std::string, std::string> meta;   // the program's own: model, hyper-parameters, positions
-  std::vector<ShardRecord> shards;           // by rank
-  std::vector<TensorRecord> tensors;
+  double wall_clock_seconds = 0.0;             // since 1970
+  std::map<std::string, std::string> build{};  // version, compiler, CPU level: other bits may come of another build
+  std::map<std::string, std::string> meta{};   // the program's own: model, hyper-parameters, positions
+  std::vector<ShardRecord> shards{};           // by rank
+  std::vector<TensorRecord> tensors{};
 };
 
 /// "rank_00000.safetensors".

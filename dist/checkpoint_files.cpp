@@ -1,0 +1,126 @@
+#include "dist/checkpoint_files.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include "dist/durable_file.h"
+#include "dist/safetensors.h"
+#include "dist/sha256.h"
+#include "tensor/base/check.h"
+
+namespace ringlet {
+namespace {
+
+constexpr std::string_view kStepPrefix = "step_";
+constexpr size_t kStepDigits = 8;
+
+std::string entry_name(const std::string& kind, const std::string& name, int64_t begin, bool whole) {
+  return whole ? message("{}/{}", kind, name) : message("{}/{}@{}", kind, name, begin);
+}
+
+std::span<const std::byte> bytes_of(const Tensor& tensor) { return {tensor.raw_data(), static_cast<size_t>(tensor.bytes())}; }
+
+// The exponent of all ones is what infinities and NaNs have in common.
+template <typename Word>
+int64_t first_not_finite(std::span<const std::byte> elements, Word exponent) {
+  const auto n = static_cast<int64_t>(elements.size() / sizeof(Word));
+  for (int64_t i = 0; i < n; ++i) {
+    Word word;
+    std::memcpy(&word, elements.data() + static_cast<size_t>(i) * sizeof(Word), sizeof(Word));
+    if ((word & exponent) == exponent) {
+      return i;
+    }
+  }
+  return -1;
+}
+
+}  // namespace
+
+std::string checkpoint_name(int64_t step) {
+  const std::string digits = std::to_string(step);
+  return std::string(kStepPrefix) + std::string(digits.size() < kStepDigits ? kStepDigits - digits.size() : 0, '0') + digits;
+}
+
+int64_t step_of_name(std::string_view name) {
+  int64_t step = 0;
+  for (const char c : name.substr(std::min(kStepPrefix.size(), name.size()))) {
+    if (c < '0' || c > '9' || __builtin_mul_overflow(step, 10, &step) || __builtin_add_overflow(step, c - '0', &step)) {
+      return -1;
+    }
+  }
+  return name == checkpoint_name(step) ? step : -1;
+}
+
+void check_finite(std::string_view who, DType dtype, std::span<const std::byte> elements) {
+  int64_t at = -1;
+  switch (dtype) {
+    case DType::F32: at = first_not_finite<uint32_t>(elements, 0x7f800000U); break;
+    case DType::F64: at = first_not_finite<uint64_t>(elements, 0x7ff0000000000000ULL); break;
+    case DType::BF16: at = first_not_finite<uint16_t>(elements, 0x7f80U); break;
+    default: break;
+  }
+  check<DataError>(at < 0, "{}: every value must be finite, element {} is not", who, at);
+}
+
+WrittenShard write_shard(const std::string& path, std::span<const StatePiece> pieces) {
+  SafetensorsHeader header;
+  header.metadata["format"] = "ringlet";
+  for (const StatePiece& piece : pieces) {
+    if (piece.data.numel() > 0) {
+      const bool whole = piece.data.numel() == piece.full_shape.numel();
+      header.tensors.push_back({entry_name(piece.kind, piece.name, piece.begin, whole), piece.data.dtype(),
+                                whole ? piece.full_shape : Shape{piece.data.numel()}, 0, 0});
+    }
+  }
+  const std::string head = make_safetensors_header(header);
+  DurableFile file(path);
+  Sha256 hash;
+  const auto put = [&](std::span<const std::byte> bytes) {
+    hash.update(bytes);
+    file.write(bytes);
+  };
+  put(std::as_bytes(std::span(head)));
+  WrittenShard written{static_cast<int64_t>(head.size()), {}, {}};
+  for (const StatePiece& piece : pieces) {
+    written.offsets.push_back(piece.data.numel() > 0 ? written.bytes : 0);
+    put(bytes_of(piece.data));
+    written.bytes += piece.data.bytes();
+  }
+  file.sync_and_close();
+  written.sha256 = hash.finish();
+  return written;
+}
+
+std::vector<std::byte> read_shard(const std::string& directory, const Manifest& manifest, int rank) {
+  const ShardRecord& record = manifest.shards[static_cast<size_t>(rank)];
+  const std::string path = directory + "/" + record.file;
+  std::vector<std::byte> bytes = read_regular_file(path, record.bytes);
+  check<DataError>(static_cast<int64_t>(bytes.size()) == record.bytes, "{}: must be {} bytes long, got {}: it is truncated",
+                   path, record.bytes, bytes.size());
+  const std::string hash = sha256(bytes);
+  check<DataError>(hash == record.sha256, "{}: its SHA-256 must be {}, got {}: it has been altered", path, record.sha256, hash);
+
+  std::map<std::string, SafetensorsEntry> entries;
+  for (SafetensorsEntry& entry : parse_safetensors_header(bytes, record.bytes, path).tensors) {
+    entries.emplace(entry.name, entry);
+  }
+  size_t expected = 0;
+  for (const TensorRecord& tensor : manifest.tensors) {
+    for (const PieceRecord& piece : tensor.pieces) {
+      if (piece.rank == rank && piece.count > 0) {
+        const auto found = entries.find(entry_name(tensor.kind, tensor.name, piece.begin, piece.count == tensor.shape.numel()));
+        check<DataError>(found != entries.end() && found->second.dtype == tensor.dtype && found->second.begin == piece.offset &&
+                             found->second.shape.numel() == piece.count,
+                         "{}: must hold {} elements of {} {} at byte {} as its manifest says", path, piece.count, tensor.kind,
+                         tensor.name, piece.offset);
+        ++expected;
+      }
+    }
+  }
+  check<DataError>(entries.size() == expected, "{}: must hold the {} tensors of its manifest, got {}", path, expected,
+                   entries.size());
+  return bytes;
+}
+
+}  // namespace ringlet

@@ -1,0 +1,168 @@
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "dist/agreement.h"
+#include "dist/checkpoint_files.h"
+#include "dist/durable_file.h"
+#include "dist/sharded_checkpoint.h"
+
+namespace ringlet {
+namespace {
+
+constexpr int64_t kMaxManifest = int64_t{1} << 30;
+
+using TensorKey = std::pair<std::string, std::string>;  // kind, name
+using Catalogue = std::map<TensorKey, const TensorRecord*>;
+
+// One kind of disagreement: how often, and the first few by name.
+class Disagreement {
+ public:
+  void add(const std::string& what) {
+    if (++count_ <= kShown) {
+      shown_ += (count_ == 1 ? "" : ", ") + what;
+    }
+  }
+  std::string text(std::string_view kind) const {
+    return count_ == 0 ? "" : message("; {} {} ({}{})", count_, kind, shown_, count_ > kShown ? ", ..." : "");
+  }
+
+ private:
+  static constexpr int64_t kShown = 3;
+  std::string shown_;
+  int64_t count_ = 0;
+};
+
+void check_fits(const Catalogue& saved, std::span<const StatePiece> wanted, const std::string& path) {
+  Disagreement missing, unexpected, shape, dtype;
+  std::map<TensorKey, const StatePiece*> known;
+  for (const StatePiece& piece : wanted) {
+    const std::string who = piece.kind + " of " + piece.name;
+    known[{piece.kind, piece.name}] = &piece;
+    const auto found = saved.find({piece.kind, piece.name});
+    if (found == saved.end()) {
+      missing.add(who);
+    } else if (found->second->shape != piece.full_shape) {
+      shape.add(message("{}: {} for {}", who, found->second->shape, piece.full_shape));
+    } else if (found->second->dtype != piece.data.dtype()) {
+      dtype.add(message("{}: {} for {}", who, found->second->dtype, piece.data.dtype()));
+    }
+  }
+  for (const auto& [key, record] : saved) {
+    if (!known.contains(key)) {
+      unexpected.add(key.first + " of " + key.second);
+    }
+  }
+  const std::string found =
+      missing.text("missing") + unexpected.text("unexpected") + shape.text("of another shape") + dtype.text("of another dtype");
+  check<DataError>(found.empty(), "{}: does not fit this model and optimizer, which stay as they were: {}", path,
+                   found.empty() ? "" : found.substr(2));
+}
+
+// The part of [begin, begin + count) of a saved piece that `wanted` asks for.
+struct Common {
+  Common(const PieceRecord& saved, const StatePiece& wanted)
+      : begin(std::max(saved.begin, wanted.begin)),
+        end(std::min(saved.begin + saved.count, wanted.begin + wanted.data.numel())) {}
+  bool empty() const { return begin >= end; }
+  int64_t begin, end;
+};
+
+// All that this rank wants, out of files that have been verified, in memory of its own. A file that it does not need is
+// verified too if it is this rank's turn, so that no altered file passes because nobody looked.
+class Staging {
+ public:
+  Staging(const std::string& path, const Manifest& manifest, const Catalogue& saved, std::span<const StatePiece> wanted,
+          const Communicator& comm)
+      : wanted_(wanted), staged_(wanted.size()) {
+    for (size_t i = 0; i < wanted.size(); ++i) {
+      staged_[i].resize(static_cast<size_t>(wanted[i].data.bytes()));
+    }
+    for (int rank = 0; rank < manifest.world_size; ++rank) {
+      if (rank % comm.size() == comm.rank() || needs(rank, saved)) {
+        stage(read_shard(path, manifest, rank), rank, saved);
+      }
+    }
+    for (size_t i = 0; i < wanted.size(); ++i) {
+      check_finite(message("{}: {} of {}", path, wanted[i].kind, wanted[i].name), wanted[i].data.dtype(), staged_[i]);
+    }
+  }
+
+  void copy_out() const {
+    for (size_t i = 0; i < wanted_.size(); ++i) {
+      if (Tensor data = wanted_[i].data; data.numel() > 0) {
+        std::memcpy(data.mutable_raw_data(), staged_[i].data(), staged_[i].size());
+      }
+    }
+  }
+
+ private:
+  template <typename Visit>
+  void for_each_common(int rank, const Catalogue& saved, Visit&& visit) const {
+    for (size_t i = 0; i < wanted_.size(); ++i) {
+      for (const PieceRecord& piece : saved.at({wanted_[i].kind, wanted_[i].name})->pieces) {
+        if (const Common common(piece, wanted_[i]); piece.rank == rank && !common.empty()) {
+          visit(i, piece, common);
+        }
+      }
+    }
+  }
+
+  bool needs(int rank, const Catalogue& saved) const {
+    bool any = false;
+    for_each_common(rank, saved, [&](size_t, const PieceRecord&, const Common&) { any = true; });
+    return any;
+  }
+
+  void stage(const std::vector<std::byte>& file, int rank, const Catalogue& saved) {
+    for_each_common(rank, saved, [&](size_t i, const PieceRecord& piece, const Common& common) {
+      const auto item = static_cast<int64_t>(size_of(wanted_[i].data.dtype()));
+      std::memcpy(staged_[i].data() + (common.begin - wanted_[i].begin) * item,
+                  file.data() + piece.offset + (common.begin - piece.begin) * item,
+                  static_cast<size_t>((common.end - common.begin) * item));
+    });
+  }
+
+  std::span<const StatePiece> wanted_;
+  std::vector<std::vector<std::byte>> staged_;
+};
+
+}  // namespace
+
+Manifest read_manifest(const std::string& path, Communicator& comm) {
+  std::string text;
+  do_together<CheckpointError>(comm, [&] {
+    if (comm.rank() == 0) {
+      const std::vector<std::byte> bytes = read_regular_file(path + "/manifest.json", kMaxManifest);
+      text.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    }
+  });
+  text = broadcast_text(comm, text, 0);  // all ranks go by the same text
+  Manifest manifest;
+  do_together<CheckpointError>(comm, [&] {
+    manifest = parse_manifest(text, path + "/manifest.json");
+    const std::string directory = std::filesystem::path(path).lexically_normal().filename().string();
+    const int64_t step = step_of_name(directory);
+    check<DataError>(step < 0 || step == manifest.step, "{}: is the manifest of step {}: it belongs elsewhere",
+                     path + "/manifest.json", manifest.step);
+  });
+  return manifest;
+}
+
+Manifest load_checkpoint(const std::string& path, std::span<const StatePiece> pieces, Communicator& comm) {
+  const Manifest manifest = read_manifest(path, comm);
+  Catalogue saved;
+  for (const TensorRecord& tensor : manifest.tensors) {
+    saved[{tensor.kind, tensor.name}] = &tensor;
+  }
+  std::optional<Staging> staging;
+  do_together<CheckpointError>(comm, [&] {
+    check_fits(saved, pieces, path);
+    staging.emplace(path, manifest, saved, pieces, comm);
+  });
+  staging->copy_out();
+  return manifest;
+}
+
+}  // namespace ringlet
