@@ -1,0 +1,43 @@
+#include "apps/training/info.h"
+
+#include "collectives/backends/mpi.h"
+#include "collectives/error.h"
+#include "collectives/factory.h"
+#include "tensor/base/build_info.h"
+
+namespace ringlet {
+namespace {
+
+std::string why_no_cuda() {
+  try {
+    return message("yes, {} rank", make_world("nccl")->size());
+  } catch (const std::exception& error) {
+    return message("no: {}", error.what());
+  }
+}
+
+}  // namespace
+
+std::string info_text(const Communicator& world, const ThreadChoice& threads) {
+  const BuildInfo build = build_info();
+  const char* openmp =
+#if defined(_OPENMP)
+      "with OpenMP";
+#else
+      "without OpenMP";
+#endif
+  std::string text;
+  text += message("ringlet    {} ({})\n", build.version, build.commit.empty() ? "no commit known" : build.commit);
+  text += message("build      {}, {}\n", build.build_type, build.compiler);
+  text += message("flags     {}\n", build.flags);
+  text +=
+      message("CPU level  {} (asked for: {})\n", build.cpu_level, build.arch.empty() ? "the compiler's default" : build.arch);
+  text += message("kernels    our own, f32 and f64, compiled for that level, {}\n", openmp);
+  text += message("threads    {}\n", threads.text(world.size()));
+  text += message("MPI        {}, thread level {}\n", mpi_library(), MpiSession().thread_level());
+  text += message("transport  {}, backend {}\n", world.transport(), world.name());
+  text += message("CUDA       {}\n", why_no_cuda());
+  return text;
+}
+
+}  // namespace ringlet

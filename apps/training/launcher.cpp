@@ -1,0 +1,123 @@
+#include "apps/training/launcher.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "apps/training/exit_code.h"
+#include "apps/training/parent_death.h"
+
+namespace ringlet {
+namespace {
+
+// Open MPI 4 (OMPI_…) and 5 (PRTE_…, also through OMPI_ALLOW_…): as root, more ranks than cores, threads free to use any core.
+constexpr std::array<std::array<const char*, 2>, 8> kEnvironment = {{
+    {"OMPI_ALLOW_RUN_AS_ROOT", "1"},
+    {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
+    {"PRTE_ALLOW_RUN_AS_ROOT", "1"},
+    {"PRTE_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
+    {"OMPI_MCA_rmaps_base_oversubscribe", "1"},
+    {"OMPI_MCA_hwloc_base_binding_policy", "none"},
+    {"PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"},
+    {"PRTE_MCA_hwloc_default_binding_policy", "none"},
+}};
+
+constexpr std::array kForwarded = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
+
+volatile sig_atomic_t job_process = 0;  // a signal handler can reach nothing else
+volatile sig_atomic_t job_interrupted = 0;
+
+extern "C" void pass_on(int signal) {
+  job_interrupted = job_interrupted != 0 || signal == SIGINT ? 1 : 0;
+  if (job_process > 0) {
+    kill(static_cast<pid_t>(job_process), signal);
+  }
+}
+
+// In the child. A process group of its own, so that the terminal's Ctrl-C reaches mpirun once, through us.
+[[noreturn]] void become_mpirun(int ranks, int argc, char** argv, int error_pipe) {
+  setpgid(0, 0);
+  end_with_parent();
+  if (const int null = open("/dev/null", O_RDONLY); null >= 0) {
+    dup2(null, STDIN_FILENO);  // a background group that reads the terminal is stopped
+  }
+  for (const auto& variable : kEnvironment) {
+    setenv(variable[0], variable[1], 0);
+  }
+  std::array<char, 4096> self{};
+  if (readlink("/proc/self/exe", self.data(), self.size() - 1) <= 0) {
+    std::snprintf(self.data(), self.size(), "%s", argv[0]);
+  }
+  std::string count = std::to_string(ranks);
+  std::array<std::string, 2> words = {"mpirun", "-np"};
+  std::vector<char*> command = {words[0].data(), words[1].data(), count.data(), self.data()};
+  command.insert(command.end(), argv + 1, argv + argc);
+  command.push_back(nullptr);
+  execvp("mpirun", command.data());
+  const int error = errno;
+  static_cast<void>(!write(error_pipe, &error, sizeof(error)));
+  _exit(127);
+}
+
+int wait_for(pid_t process) {
+  int status = 0;
+  while (waitpid(process, &status, 0) < 0 && errno == EINTR) {
+  }
+  return status;
+}
+
+}  // namespace
+
+int exit_code_of_job(int wait_status, bool interrupted) {
+  if (interrupted) {
+    return 128 + SIGINT;
+  }
+  if (!WIFEXITED(wait_status) || WEXITSTATUS(wait_status) >= 128) {
+    return to_int(ExitCode::Communication);  // 128 + signal: what mpirun returns when a rank was killed
+  }
+  return WEXITSTATUS(wait_status);
+}
+
+int launch(int ranks, int argc, char** argv) {
+  std::array<int, 2> error_pipe{};
+  if (pipe2(error_pipe.data(), O_CLOEXEC) != 0) {
+    std::fprintf(stderr, "%s: pipe: %s\n", argv[0], std::strerror(errno));
+    return to_int(ExitCode::Unavailable);
+  }
+  std::fflush(nullptr);
+  const pid_t process = fork();
+  if (process == 0) {
+    become_mpirun(ranks, argc, argv, error_pipe[1]);
+  }
+  job_process = process;
+  struct sigaction action = {};
+  action.sa_handler = pass_on;
+  for (const int signal : kForwarded) {
+    sigaction(signal, &action, nullptr);
+  }
+  close(error_pipe[1]);
+  int error = 0;
+  if (process < 0 || read(error_pipe[0], &error, sizeof(error)) == static_cast<ssize_t>(sizeof(error))) {
+    std::fprintf(stderr, "%s: cannot start mpirun: %s. Install Open MPI (Debian: apt-get install openmpi-bin)\n", argv[0],
+                 std::strerror(process < 0 ? errno : error));
+    return to_int(ExitCode::Unavailable);
+  }
+  close(error_pipe[0]);
+  const int status = wait_for(process);
+  const int code = exit_code_of_job(status, job_interrupted != 0);
+  if (job_interrupted == 0 && (!WIFEXITED(status) || WEXITSTATUS(status) >= 128)) {
+    std::fprintf(stderr, "%s: a rank was killed (mpirun says %d): communication failed\n", argv[0],
+                 WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+  }
+  return code;
+}
+
+}  // namespace ringlet

@@ -1,0 +1,17 @@
+// The programs' own launcher: --np N starts the program again under mpirun, N times, with the environment that it needs.
+#pragma once
+
+#include <string>
+
+namespace ringlet {
+
+/// Runs `mpirun -np ranks` of this very program with the same arguments, and returns the exit code for the job when all of it is
+/// over: that of the program; 5 when a rank was killed; 130 after Ctrl-C; 7 when mpirun is not there.
+/// SIGINT, SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 are passed on. Root, more ranks than cores, and unbound ranks are allowed
+/// (Open MPI 4 and 5) unless the environment says otherwise already. The job ends when this process dies.
+int launch(int ranks, int argc, char** argv);
+
+/// What an exit status of mpirun means for the job, in our exit codes. `interrupted`: it was told to end by Ctrl-C.
+int exit_code_of_job(int wait_status, bool interrupted);
+
+}  // namespace ringlet
