@@ -1,0 +1,80 @@
+#include "apps/training/faults.h"
+
+#include <signal.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <limits>
+#include <stdexcept>
+
+#include "tensor/base/check.h"
+
+namespace ringlet {
+namespace {
+
+constexpr std::array kWhat = {"throw", "throw-save", "throw-load", "kill", "nan-loss", "nan-grad"};
+
+[[noreturn]] void raise_fault(const std::string& where) { throw std::runtime_error("fault on purpose, " + where); }
+
+bool is_for(const std::optional<Fault>& fault, int rank) { return fault && (fault->rank < 0 || fault->rank == rank); }
+
+}  // namespace
+
+Fault Fault::parse(const std::string& text) {
+  Fault fault;
+  size_t end = text.find(':');
+  fault.what = text.substr(0, end);
+  check(std::find(kWhat.begin(), kWhat.end(), fault.what) != kWhat.end(), "RINGLET_FAULT: unknown fault '{}'", fault.what);
+  while (end != std::string::npos) {
+    const size_t begin = end + 1;
+    end = text.find(':', begin);
+    const std::string part = text.substr(begin, end == std::string::npos ? end : end - begin);
+    const int number = std::atoi(part.substr(std::min(part.size(), size_t{5})).c_str());
+    check(part.starts_with("rank=") || part.starts_with("step="), "RINGLET_FAULT: takes rank=R and step=S, got '{}'", part);
+    if (part[0] == 'r') {
+      fault.rank = number;
+    } else {
+      fault.step = number;
+    }
+  }
+  return fault;
+}
+
+std::optional<Fault> Fault::from_environment() {
+  const char* text = std::getenv("RINGLET_FAULT");
+  return text == nullptr ? std::nullopt : std::optional(parse(text));
+}
+
+Faults::Faults(std::optional<Fault> fault, int rank, const Module& model)
+    : fault_(is_for(fault, rank) ? std::move(fault) : std::nullopt), model_(model) {}
+
+void Faults::on_backward(int64_t step, LossSum& local) {
+  if (!fault_ || fault_->step != step) {
+    return;
+  }
+  if (fault_->what == "throw") {
+    raise_fault(message("in step {}", step));
+  } else if (fault_->what == "kill") {
+    raise(SIGKILL);
+  } else if (fault_->what == "nan-loss") {
+    local += TokenSum{.sum = std::numeric_limits<double>::quiet_NaN(), .count = 0};
+  } else if (fault_->what == "nan-grad") {
+    Tensor grad = model_.parameters().front().var.grad();
+    *grad.mutable_data<float>() = std::numeric_limits<float>::quiet_NaN();
+  }
+}
+
+void Faults::on_step(const StepRecord& record) {
+  if (fault_ && fault_->step == record.step && fault_->what == "throw-save") {
+    raise_fault(message("before the checkpoint of step {}", record.step));
+  }
+}
+
+void Faults::at(const std::optional<Fault>& fault, const std::string& what, int rank) {
+  if (is_for(fault, rank) && fault->what == what) {
+    raise_fault(what);
+  }
+}
+
+}  // namespace ringlet

@@ -1,0 +1,27 @@
+// Where checkpoints of this run go, and where the one to resume from lies.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "apps/training/train_config.h"
+#include "collectives/communicator.h"
+
+namespace ringlet {
+
+/// (all) The step's folder that --resume means: DIR itself if it holds a manifest, else the latest in it. Throws CheckpointError, agreed
+/// upon, when there is none.
+struct ResumePoint {
+  std::string path;                // empty: the run starts anew
+  std::vector<std::string> notes;  // what is worth saying about it
+};
+ResumePoint find_resume_point(const std::string& dir, Communicator& world);
+
+/// (all) --checkpoint-dir; else the folder that was resumed from; else a new name under runs/ (date, time and process), the same on
+/// every rank.
+std::string choose_checkpoint_dir(const TrainConfig& config, const std::string& resumed_path, Communicator& world);
+
+/// (all) Makes `dir` and tries to write in it. Throws CheckpointError, agreed upon.
+void require_checkpoint_dir(const std::string& dir, Communicator& world);
+
+}  // namespace ringlet

@@ -1,0 +1,119 @@
+#include "apps/training/invariants.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "apps/training/hex.h"
+
+namespace ringlet {
+namespace {
+
+constexpr int64_t kPromised = 20;  // steps at whose every one the loss falls
+
+// Why the loss of this run need not fall at every step; empty when it must.
+std::string why_it_may_rise(const std::vector<StepRecord>& history, const TrainConfig& config, int world_size) {
+  if (!config.corpus.empty()) {
+    return "batches of a real text differ in how hard they are";
+  }
+  if (history.empty() || history.front().step != 1) {
+    return "the run was resumed, its first steps lie before it";
+  }
+  if (!config.has_default_sizes(world_size)) {
+    return "the promise is made for the default sizes";
+  }
+  for (const StepRecord& record : history) {
+    if (record.skipped && record.step <= kPromised) {
+      return message("step {} was skipped, its loss or gradient is not finite", record.step);
+    }
+  }
+  return "";
+}
+
+std::string plural(int64_t count, const char* noun) { return message("{} {}{}", count, noun, count == 1 ? "" : "s"); }
+
+}  // namespace
+
+std::string Invariant::line() const {
+  const std::string verdict =
+      !holds ? "not applicable" : (*holds ? (letter == 'd' ? "RESUME VERIFIED" : "VERIFIED") : "FAILED");
+  return message("{} ({}) {}: {}", verdict, std::string(1, letter), claim, detail);
+}
+
+double loss_noise(const GptConfig& model, int64_t tokens_per_micro_batch, double loss) {
+  const double roundings = static_cast<double>(model.embed_dim + 5) + std::log2(static_cast<double>(model.vocab_size)) +
+                           std::log2(static_cast<double>(tokens_per_micro_batch));
+  return 0x1p-24 * roundings * std::max(loss, 1.0);
+}
+
+Invariant loss_falls(const std::vector<StepRecord>& history, const TrainConfig& config, int world_size) {
+  const int64_t steps = std::min(kPromised, config.steps);
+  Invariant result = {.letter = 'a',
+                      .holds = std::nullopt,
+                      .claim = message("the loss falls at every one of the {} steps, within float noise", steps),
+                      .detail = why_it_may_rise(history, config, world_size)};
+  if (!result.detail.empty()) {
+    return result;
+  }
+  double smallest_fall = history.front().loss;
+  double tolerance = 0.0;
+  result.holds = true;
+  for (size_t i = 1; i < static_cast<size_t>(steps) && *result.holds; ++i) {
+    const double fall = history[i - 1].loss - history[i].loss;
+    tolerance = loss_noise(config.model, config.batch_size * config.model.seq_len, history[i - 1].loss);
+    smallest_fall = std::min(smallest_fall, fall);
+    if (!(fall >= -tolerance)) {  // NaN fails too
+      result.holds = false;
+      result.detail = message("at step {} it rises by {}, the tolerance is {}", history[i].step, -fall, tolerance);
+    }
+  }
+  if (*result.holds) {
+    result.detail =
+        message("from {} to {}, the smallest fall is {}; tolerance {} = 2^-24 · (C + 5 + log2 V + log2 tokens) · loss",
+                history.front().loss, history[static_cast<size_t>(steps) - 1].loss, smallest_fall, tolerance);
+  }
+  return result;
+}
+
+Invariant replicas_equal(const std::vector<StepRecord>& history, int world_size) {
+  const auto differs = std::find_if(history.begin(), history.end(), [](const StepRecord& r) { return !r.replicas_equal; });
+  Invariant result = {.letter = 'b',
+                      .holds = differs == history.end(),
+                      .claim = "every rank holds the same parameters at every step",
+                      .detail = {}};
+  if (!*result.holds) {
+    result.detail = message("they differ from step {} on", differs->step);
+  } else if (!history.empty()) {
+    result.detail = message("norm and 64-bit hash compared on {} at {}, the last is {}", plural(world_size, "rank"),
+                            plural(static_cast<int64_t>(history.size()), "step"), hex(history.back().param_hash));
+  } else {
+    result.holds = std::nullopt;
+    result.detail = "no step was left to take";
+  }
+  return result;
+}
+
+Invariant memory_matches(const MemoryProfile& profile, std::string_view strategy) {
+  const bool zero1 = strategy == "zero1";
+  Invariant result = {.letter = 'c',
+                      .holds = profile.optimizer_matches(),
+                      .claim = zero1 ? "optimizer bytes per rank equal ZeRO-1's 12P/N"
+                                     : message("optimizer bytes per rank equal the formula of {}", strategy),
+                      .detail = {}};
+  for (size_t rank = 0; rank < profile.rows.size() && result.detail.empty(); ++rank) {
+    const MemoryRow& row = profile.rows[rank];
+    if (row.held.optimizer != row.formula.optimizer) {
+      result.detail = message("rank {} holds {} bytes, the formula says {}: {} too many", rank, row.held.optimizer,
+                              row.formula.optimizer, row.held.optimizer - row.formula.optimizer);
+    }
+  }
+  if (*result.holds) {
+    const int64_t bytes = profile.rows.front().held.optimizer;
+    result.detail =
+        zero1 ? message("{} bytes on every rank (fp32 master copy and moments, padded to N = {}), counted at the allocator",
+                        bytes, profile.rows.size())
+              : message("{} bytes on every rank, counted at the allocator", bytes);
+  }
+  return result;
+}
+
+}  // namespace ringlet

@@ -1,0 +1,110 @@
+#include "apps/training/memory_profile.h"
+
+#include <algorithm>
+#include <array>
+
+#include "collectives/algorithms/select.h"
+#include "tensor/base/allocator.h"
+
+namespace ringlet {
+namespace {
+
+using Five = std::array<int64_t MemoryBytes::*, 5>;
+constexpr Five kFields = {&MemoryBytes::parameters, &MemoryBytes::gradients, &MemoryBytes::optimizer,
+                          &MemoryBytes::activations_peak, &MemoryBytes::communication};
+
+MemoryBytes held_here() {
+  const MemoryLedger ledger = Allocator::current()->ledger();
+  return {.parameters = ledger.of(Category::Parameters).live,
+          .gradients = ledger.of(Category::Gradients).live,
+          .optimizer = ledger.of(Category::Optimizer).live,
+          .activations_peak = ledger.of(Category::Activations).peak,
+          .communication = ledger.of(Category::Communication).peak};
+}
+
+}  // namespace
+
+// In numbers of 4 bytes, with R = B·T rows; an f64 counts twice. Held when backward begins, per row:
+//   a block    x, ln_1(x), qkv (3), attention, h, ln_2(h): 8·C   c_fc, gelu: 8·C   μ, ρ of two LayerNorms: 4   log_sum (f64): 2·H
+//   the head   x, ln_f(x): 2·C   μ, ρ: 2   logits: V   log_sum (f64): 2;   and the batch: 2
+// Backward frees as it goes, but first it needs more. The peak is the largest of
+//   cross-entropy    dlogits: R·V
+//   the head         logits are gone; dlogits, dx, dW: R·(V + C) + C·V
+//   the last c_proj  the head is gone; dy, dx, dW, db: R·(C + 4·C) + 4·C² + C
+// and the loss and its gradient, one number each, are there all the while.
+int64_t activation_formula(const GptConfig& model, int64_t batch_size) {
+  const int64_t R = batch_size * model.seq_len, C = model.embed_dim, V = model.vocab_size, H = model.heads;
+  if (R == 0) {
+    return 0;
+  }
+  const int64_t head = R * (2 * C + 2 + V + 2);
+  const int64_t saved = R * model.layers * (16 * C + 4 + 2 * H) + head + 2 * R;
+  const int64_t in_cross_entropy = R * V;
+  const int64_t in_head = -R * (V + 2) + R * (V + C) + C * V;
+  const int64_t in_c_proj = -head + R * 5 * C + 4 * C * C + (model.bias ? C : 0);
+  return 4 * (saved + std::max({in_cross_entropy, in_head, in_c_proj}) + 2);
+}
+
+int64_t communication_formula(int64_t parameters, int ranks) {
+  if (ranks == 1) {
+    return 0;
+  }
+  const int64_t shard = (parameters + ranks - 1) / ranks;
+  const auto segment = static_cast<int64_t>(inbox_elements<float>(ranks));
+  return 4 * (ranks - 1) * std::min(shard, segment);
+}
+
+MemoryProfile measure_memory(const Strategy& parallel, const GptConfig& model, const Loader& loader, Communicator& world) {
+  const MemoryFormula formula = parallel.memory_formula();
+  const MemoryRow mine = {.held = held_here(),
+                          .formula = {.parameters = formula.parameters,
+                                      .gradients = formula.gradients,
+                                      .optimizer = formula.optimizer,
+                                      .activations_peak = activation_formula(model, loader.largest_batch()),
+                                      .communication = communication_formula(parallel.parameter_count(), world.size())}};
+  constexpr size_t kNumbers = 2 * kFields.size();
+  std::array<int64_t, kNumbers> numbers{};
+  for (size_t i = 0; i < kFields.size(); ++i) {
+    numbers[i] = mine.held.*kFields[i];
+    numbers[kFields.size() + i] = mine.formula.*kFields[i];
+  }
+  std::vector<int64_t> all(kNumbers * static_cast<size_t>(world.size()));
+  world.all_gather(numbers, all);
+  MemoryProfile profile;
+  for (size_t begin = 0; begin < all.size(); begin += kNumbers) {
+    MemoryRow& row = profile.rows.emplace_back();
+    for (size_t i = 0; i < kFields.size(); ++i) {
+      row.held.*kFields[i] = all[begin + i];
+      row.formula.*kFields[i] = all[begin + kFields.size() + i];
+    }
+  }
+  return profile;
+}
+
+MemoryBytes MemoryProfile::maximum() const {
+  MemoryBytes most;
+  for (const MemoryRow& row : rows) {
+    for (const auto field : kFields) {
+      most.*field = std::max(most.*field, row.held.*field);
+    }
+  }
+  return most;
+}
+
+MemoryBytes MemoryProfile::mean() const {
+  MemoryBytes mean;
+  for (const auto field : kFields) {
+    for (const MemoryRow& row : rows) {
+      mean.*field += row.held.*field;
+    }
+    mean.*field /= static_cast<int64_t>(rows.size());
+  }
+  return mean;
+}
+
+bool MemoryProfile::optimizer_matches() const {
+  return std::all_of(rows.begin(), rows.end(),
+                     [](const MemoryRow& row) { return row.held.optimizer == row.formula.optimizer; });
+}
+
+}  // namespace ringlet

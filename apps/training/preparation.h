@@ -1,0 +1,23 @@
+// Between reading the flags and the first step: what must be in place.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "apps/training/checkpoint_saver.h"
+#include "apps/training/faults.h"
+#include "apps/training/folders.h"
+#include "apps/training/training_run.h"
+
+namespace ringlet {
+
+/// (all) With --resume, brings `run` to where that checkpoint stands, and says where that is.
+ResumePoint resume_if_asked(TrainingRun& run, const TrainConfig& config, const std::optional<Fault>& fault,
+                            Communicator& world);
+
+/// (all) Everything that will be written can be written; otherwise nothing has been trained in vain. UsageError for --metrics and
+/// --summary, CheckpointError for the folder of checkpoints, which is made if any will be saved.
+void require_writable_outputs(const TrainConfig& config, const SaveSchedule& saves, const std::string& checkpoint_dir,
+                              Communicator& world);
+
+}  // namespace ringlet

@@ -1,0 +1,109 @@
+#include "apps/training/report.h"
+
+#include <cstdio>
+
+#include "apps/training/hex.h"
+
+namespace ringlet {
+namespace {
+
+template <typename... Args>
+std::string formatted(const char* format, Args... args) {
+  std::string text(static_cast<size_t>(std::snprintf(nullptr, 0, format, args...)), '\0');
+  std::snprintf(text.data(), text.size() + 1, format, args...);
+  return text;
+}
+
+std::string memory_row(const std::string& name, const MemoryBytes& bytes) {
+  return formatted("%-16s %12lld %12lld %12lld %12lld %14lld", name.c_str(), static_cast<long long>(bytes.parameters),
+                   static_cast<long long>(bytes.gradients), static_cast<long long>(bytes.optimizer),
+                   static_cast<long long>(bytes.activations_peak), static_cast<long long>(bytes.communication));
+}
+
+}  // namespace
+
+RunDescription describe(const TrainConfig& config, const Strategy& parallel, const Communicator& world,
+                        const ThreadChoice& threads, const std::string& data) {
+  const GptConfig& model = config.model;
+  const MicroBatches batches = config.micro_batches(world.size());
+  return {.world_size = world.size(),
+          .backend = std::string(world.name()),
+          .transport = std::string(world.transport()),
+          .strategy = std::string(parallel.name()),
+          .parameters = parallel.parameter_count(),
+          .model = message("{} blocks, width {}, {} heads, vocabulary {}, sequences of {}", model.layers, model.embed_dim,
+                           model.heads, model.vocab_size, model.seq_len),
+          .data = data,
+          .threads = threads.text(world.size()),
+          .batch = message("{} sequences a step, in {} micro-batches of up to {}", batches.sequences, batches.count(),
+                           batches.batch_size)};
+}
+
+void Printer::line(const std::string& text) const {
+  if (report_) {
+    std::printf("%s\n", text.c_str());
+    std::fflush(stdout);
+  }
+}
+
+void Printer::verdict(const std::string& text) const {
+  if (verdicts_) {
+    std::printf("%s\n", text.c_str());
+    std::fflush(stdout);
+  }
+}
+
+void print_description(const Printer& printer, const RunDescription& description, const ResumePoint& resumed) {
+  printer.line(message("model      {}: {} parameters", description.model, description.parameters));
+  printer.line(
+      message("ranks      {}, backend {}, transport {}", description.threads, description.backend, description.transport));
+  printer.line(message("strategy   {}, reduction order {}", description.strategy, kReductionOrder));
+  printer.line(message("data       {}; {}", description.data, description.batch));
+  for (const std::string& note : resumed.notes) {
+    printer.line(message("resume     {}", note));
+  }
+}
+
+void print_memory(const Printer& printer, const MemoryProfile& profile) {
+  printer.line("");
+  printer.line("memory per rank in bytes, held / formula");
+  printer.line(
+      formatted("%-16s %12s %12s %12s %12s %14s", "", "parameters", "gradients", "optimizer", "activations", "communication"));
+  for (size_t rank = 0; rank < profile.rows.size(); ++rank) {
+    printer.line(memory_row(message("rank {}", rank), profile.rows[rank].held));
+    printer.line(memory_row("  formula", profile.rows[rank].formula));
+  }
+  printer.line(memory_row("maximum", profile.maximum()));
+  printer.line(memory_row("mean", profile.mean()));
+}
+
+void print_manifest(const Printer& printer, const std::string& path, const Manifest& manifest) {
+  printer.line("");
+  printer.line(message("checkpoint {}: step {}, {} ranks, schema {}", path, manifest.step, manifest.world_size,
+                       manifest.schema_version));
+  for (const ShardRecord& shard : manifest.shards) {
+    printer.line(message("  rank {}  {}  elements {} + {}  {} bytes  sha256 {}", shard.rank, shard.file, shard.offset,
+                         shard.elements, shard.bytes, shard.sha256));
+  }
+}
+
+StepTable::StepTable(const Printer& printer, int64_t steps, int64_t every)
+    : printer_(printer), steps_(steps), every_(every > 0 ? every : (steps + 19) / 20) {}
+
+void StepTable::on_step(const StepRecord& record) {
+  const bool due = !begun_ || record.step % every_ == 0 || record.step == steps_ || record.skipped || record.spike;
+  if (!due || !printer_.reports()) {
+    return;
+  }
+  if (!begun_) {
+    printer_.line("");
+    printer_.line(
+        formatted("%6s %12s %12s %12s %12s %10s %12s", "step", "loss", "grad norm", "param norm", "lr", "ms", "tokens/s"));
+    begun_ = true;
+  }
+  const char* note = record.skipped ? "  skipped: not finite" : (record.spike ? "  spike: more than twice the last loss" : "");
+  printer_.line(formatted("%6lld %12.6f %12.6f %12.6f %12.4e %10.3f %12.0f%s", static_cast<long long>(record.step), record.loss,
+                          record.grad_norm, record.param_norm, record.lr, record.step_ms, record.tokens_per_s, note));
+}
+
+}  // namespace ringlet

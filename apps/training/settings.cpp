@@ -1,0 +1,102 @@
+#include "apps/training/settings.h"
+
+#include "apps/training/failure.h"
+#include "apps/training/hex.h"
+
+namespace ringlet {
+namespace {
+
+// 17 digits tell every double from its neighbours.
+std::string exact(double value) {
+  std::string text(32, '\0');
+  text.resize(static_cast<size_t>(std::snprintf(text.data(), text.size(), "%.17g", value)));
+  return text;
+}
+
+std::string_view name_of(Schedule::Kind kind) {
+  switch (kind) {
+    case Schedule::Kind::Linear: return "linear";
+    case Schedule::Kind::Cosine: return "cosine";
+    default: return "constant";
+  }
+}
+
+// Changes no number: a constant rate has no end, and --steps says only where to stop.
+bool is_harmless(const std::string& flag) { return flag == "--steps"; }
+
+}  // namespace
+
+Settings settings_of(const TrainConfig& config, int world_size, uint64_t data_fingerprint) {
+  const GptConfig& model = config.model;
+  const OptimizerConfig& optimizer = config.optimizer;
+  const Schedule& schedule = config.schedule;
+  Settings settings = {
+      {"--layers", to_text(model.layers)},
+      {"--embed-dim", to_text(model.embed_dim)},
+      {"--heads", to_text(model.heads)},
+      {"--seq-len", to_text(model.seq_len)},
+      {"--vocab-size", to_text(model.vocab_size)},
+      {"--activation", model.activation == GeluForm::Erf ? "gelu" : "gelu_tanh"},
+      {"--dropout", exact(model.dropout)},
+      {"--tied-head", to_text(model.tied_head)},
+      {"--no-bias", to_text(!model.bias)},
+      {"--seed", to_text(model.seed)},
+      {"--batch-size", to_text(config.batch_size)},
+      {"--global-batch-size", to_text(config.micro_batches(world_size).sequences)},
+      {"--strategy", config.strategy},
+      {"--optimizer", optimizer.name},
+      {"--beta1", exact(optimizer.beta1)},
+      {"--beta2", exact(optimizer.beta2)},
+      {"--eps", exact(optimizer.eps)},
+      {"--momentum", exact(optimizer.momentum)},
+      {"--weight-decay", exact(optimizer.weight_decay)},
+      {"--clip", exact(config.clip)},
+      {"--lr", exact(schedule.lr)},
+      {"--schedule", std::string(name_of(schedule.kind))},
+      {"--warmup", to_text(schedule.warmup)},
+      {"--steps", to_text(config.steps)},
+      {"--corpus", config.corpus.empty() ? "synthetic" : "content " + hex(data_fingerprint)},
+      {"--tokenizer", std::string(ringlet::name_of(config.tokenizer))},
+  };
+  if (schedule.kind != Schedule::Kind::Constant) {
+    settings.emplace_back("--min-lr", exact(schedule.min_lr));
+    settings.emplace_back("--horizon", to_text(schedule.horizon));
+  }
+  return settings;
+}
+
+SettingsChange compare_settings(const Settings& now, const std::map<std::string, std::string>& saved) {
+  SettingsChange change;
+  for (const auto& [flag, value] : now) {
+    const auto before = saved.find(flag);
+    if (before == saved.end() || before->second == value) {
+      continue;
+    }
+    auto& lines = is_harmless(flag) ? change.announced : change.refused;
+    lines.push_back(message("{} is {}, was {} when the checkpoint was written", flag, value, before->second));
+  }
+  return change;
+}
+
+void require_same_settings(Communicator& world, const Settings& settings) {
+  std::string mine;
+  for (const auto& [flag, value] : settings) {
+    mine += flag + " " + value + "\n";
+  }
+  int32_t length = static_cast<int32_t>(mine.size());
+  world.broadcast(Buffer(&length, 1, DType::I32), 0);
+  std::string theirs = mine;
+  theirs.resize(static_cast<size_t>(length));
+  world.broadcast(Buffer(theirs.data(), length, DType::U8), 0);
+  agree(world, [&] {
+    const auto at = std::mismatch(mine.begin(), mine.end(), theirs.begin(), theirs.end()).first - mine.begin();
+    const auto line_at = [&](const std::string& text) {
+      const size_t begin = text.rfind('\n', static_cast<size_t>(at)) + 1;
+      return text.substr(begin, text.find('\n', begin) - begin);
+    };
+    check<UsageError>(mine == theirs, "ranks must be started with the same flags, got {} where rank 0 has {}", line_at(mine),
+                      line_at(theirs));
+  });
+}
+
+}  // namespace ringlet

@@ -1,0 +1,23 @@
+// What is known of a step when it is over.
+#pragma once
+
+#include <cstdint>
+
+namespace ringlet {
+
+/// The same on every rank, but for the times.
+struct StepRecord {
+  int64_t step = 0;         // counted from 1
+  double loss = 0.0;        // summed token losses over counted tokens of the global batch
+  double grad_norm = 0.0;   // global, before clipping
+  double param_norm = 0.0;  // after the update
+  uint64_t param_hash = 0;
+  double lr = 0.0;
+  double step_ms = 0.0;  // wall time on this rank of batch, forward, backward, reduction and update
+  double tokens_per_s = 0.0;
+  bool skipped = false;  // loss or gradient not finite: nothing was updated
+  bool spike = false;    // loss more than twice that of the step before
+  bool replicas_equal = true;
+};
+
+}  // namespace ringlet

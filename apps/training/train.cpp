@@ -1,0 +1,60 @@
+#include "apps/training/train.h"
+
+#include <chrono>
+
+#include "nn/dropout.h"
+
+namespace ringlet {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+StepRecord record_of(int64_t step, const StepResult& result, Guard::Verdict verdict, double lr, Clock::time_point start) {
+  const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  return {.step = step,
+          .loss = result.loss,
+          .grad_norm = result.grad_norm,
+          .lr = lr,
+          .step_ms = 1e3 * seconds,
+          .tokens_per_s = static_cast<double>(result.tokens) / seconds,
+          .skipped = verdict == Guard::Verdict::Skip,
+          .spike = verdict == Guard::Verdict::AcceptSpike};
+}
+
+void look_at_parameters(Strategy& parallel, StepRecord& record) {
+  record.param_norm = parallel.parameter_norm();
+  record.param_hash = parallel.parameter_hash();
+  record.replicas_equal = parallel.replicas_equal(record.param_hash);
+}
+
+}  // namespace
+
+// [snippet: train]
+void train(Module& model, Strategy& parallel, const Loader& loader, Guard& guard, Observer& observer, const TrainPlan& plan) {
+  for (int64_t step = plan.first_step; step < plan.last_step; ++step) {
+    const auto start = Clock::now();
+    LossSum loss;  // this rank's: sum of token losses, and how many
+    const IndexRange mine = loader.mine();
+    for (int64_t micro = mine.begin; micro < mine.end; ++micro) {
+      const auto local = parallel.no_sync(micro + 1 < mine.end);  // only the last micro-batch communicates
+      const auto [tokens, targets] = loader.load(step, micro);    // [B, T] each
+      set_dropout_index(model, loader.index(step, micro));
+      loss += parallel.forward_backward(tokens, targets);
+    }
+    observer.on_backward(step + 1, loss);
+    const StepResult result = parallel.finish(loss, plan.max_norm);  // global mean loss; norm over all ranks; clipped
+    const Guard::Verdict verdict = guard.judge(step + 1, result);    // all ranks decide alike
+    const double lr = learning_rate(plan.schedule, parallel.updates());
+    if (verdict == Guard::Verdict::Skip) {
+      parallel.skip();
+    } else {
+      parallel.step(lr);
+    }
+    StepRecord record = record_of(step + 1, result, verdict, lr, start);
+    look_at_parameters(parallel, record);
+    observer.on_step(record);  // log, metrics, checkpoint when due
+  }
+}
+// [/snippet]
+
+}  // namespace ringlet

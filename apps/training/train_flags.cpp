@@ -1,0 +1,167 @@
+// The flags of gpt_e2e, group by group, as --help shows them.
+#include <limits>
+
+#include "apps/training/flags.h"
+#include "apps/training/train_config.h"
+#include "tensor/base/build_info.h"
+
+namespace ringlet {
+namespace {
+
+constexpr int64_t kMany = 1'000'000'000;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr Interval kNonNegative = {0.0, kInfinity};
+constexpr Interval kPositive = {0.0, kInfinity, false};
+constexpr Interval kFraction = {0.0, 1.0, true, false};  // [0, 1)
+
+// Flags whose value is not yet what the configuration holds.
+struct Spelled {
+  std::string activation = "gelu";
+  std::string schedule = "constant";
+  std::string tokenizer = "bytes";
+  int64_t seed = 41;
+  int64_t vocab_size = 64;
+  bool verify = false;
+  bool no_verify = false;
+  bool version = false;
+};
+
+void model_flags(Flags& flags, TrainConfig& config, Spelled& spelled) {
+  GptConfig& model = config.model;
+  flags.group("Model");
+  flags.whole("--layers", model.layers, 1, 10'000, "transformer blocks");
+  flags.whole("--embed-dim", model.embed_dim, 1, 1'000'000, "width C");
+  flags.whole("--heads", model.heads, 1, 1'000'000, "attention heads; must divide the width");
+  flags.whole("--seq-len", model.seq_len, 1, 1'000'000, "tokens T of a sequence");
+  flags.whole("--vocab-size", spelled.vocab_size, 1, 10'000'000, "tokens V; with --corpus it comes from the text");
+  flags.choice("--activation", spelled.activation, {"gelu", "gelu_tanh"}, "of the MLP: erf form, or GPT-2's tanh form");
+  flags.real("--dropout", model.dropout, kFraction, "of embeddings, attention and residual branches");
+  flags.mark("--tied-head", model.tied_head, true, "the LM head is the token embedding, transposed");
+  flags.mark("--no-bias", model.bias, false, "no bias in MLP and LayerNorm");
+}
+
+void optimization_flags(Flags& flags, TrainConfig& config, Spelled& spelled) {
+  OptimizerConfig& optimizer = config.optimizer;
+  flags.group("Training");
+  flags.whole("--steps", config.steps, 1, kMany, "steps in all, those before --resume included");
+  flags.whole("--batch-size", config.batch_size, 1, 1'000'000, "sequences per rank and micro-batch");
+  flags.whole("--global-batch-size", config.global_batch_size, 1, kMany,
+              "sequences per step over all ranks; accumulates when it exceeds ranks x batch size, its default");
+  flags.whole("--seed", spelled.seed, 0, std::numeric_limits<int64_t>::max(), "of parameters, data, dropout and sampling");
+  flags.choice("--strategy", config.strategy, {"zero1", "ddp"}, "how ranks share the work");
+  flags.choice("--optimizer", optimizer.name, {"adamw", "sgd"}, "");
+  flags.real("--lr", config.schedule.lr, kNonNegative, "highest learning rate");
+  flags.choice("--schedule", spelled.schedule, {"constant", "linear", "cosine"}, "of the learning rate, after the warm-up");
+  flags.whole("--warmup", config.schedule.warmup, 0, kMany, "updates of linear warm-up");
+  flags.real("--min-lr", config.schedule.min_lr, kNonNegative, "learning rate at the end of linear and cosine");
+  flags.whole("--horizon", config.schedule.horizon, 1, kMany, "updates after which the schedule ends; default: the steps");
+  flags.real("--beta1", optimizer.beta1, kFraction, "adamw: decay of the first moment");
+  flags.real("--beta2", optimizer.beta2, kFraction, "adamw: decay of the second moment");
+  flags.real("--eps", optimizer.eps, kPositive, "adamw: added to the root of the second moment");
+  flags.real("--momentum", optimizer.momentum, kFraction, "sgd");
+  flags.real("--weight-decay", optimizer.weight_decay, kNonNegative, "of matrices and embeddings, decoupled in adamw");
+  flags.real("--clip", config.clip, kNonNegative, "largest global gradient norm; 0: do not clip");
+  flags.whole("--retries", config.retries, 0, 1000, "steps in a row that a loss or gradient not finite may cost");
+}
+
+void data_flags(Flags& flags, TrainConfig& config, Spelled& spelled) {
+  flags.group("Data");
+  flags.text("--corpus", config.corpus, "train on this text instead of the synthetic task");
+  flags.choice("--tokenizer", spelled.tokenizer, {"bytes", "chars"}, "256 bytes, or the characters that the text has");
+  flags.real("--heldout-fraction", config.heldout_fraction, kFraction, "of the text, at its end, is not trained on");
+  flags.mark("--allow-binary", config.allow_binary, true, "take a corpus that does not look like text");
+  flags.whole("--eval-every", config.eval_every, 0, kMany, "steps between held-out losses; 0: only at the end");
+  flags.whole("--sample", config.sample, 0, 1'000'000, "characters to generate at the end of a corpus run; 0: none");
+  flags.real("--temperature", config.temperature, kNonNegative, "of the sample; 0: the likeliest token");
+  flags.whole("--top-k", config.top_k, 0, 10'000'000, "sample among the k likeliest tokens; 0: all");
+}
+
+void checkpoint_flags(Flags& flags, TrainConfig& config, Spelled& spelled) {
+  flags.group("Checkpoints");
+  flags.whole(
+      "--checkpoint-every", config.checkpoint_every, 0, kMany,
+      "steps between checkpoints, the end excluded unless it is the first; 0: none; default: half the steps, rounded up");
+  flags.mark("--checkpoint-end", config.checkpoint_end, true, "save after the last step too");
+  flags.text("--checkpoint-dir", config.checkpoint_dir, "default: a new folder under runs/, or the one resumed from");
+  flags.text("--resume", config.resume, "go on from the latest checkpoint in this folder, or from this step's folder");
+  flags.mark("--verify-resume", spelled.verify, true,
+             "repeat the steps after the last checkpoint with fresh objects; "
+             "default when they are at most 50");
+  flags.mark("--no-verify-resume", spelled.no_verify, true, "do not");
+}
+
+void running_flags(Flags& flags, TrainConfig& config, Spelled& spelled) {
+  flags.group("Running and reporting");
+  flags.whole("--np,--world-size", config.ranks, 1, 4096, "ranks: starts itself under mpirun; under mpirun it must agree");
+  flags.whole("--threads", config.threads, 1, 4096, "per rank; default: cores / ranks on the host");
+  flags.choice("--backend", config.backend, {"mpi", "nccl"}, "what carries the collectives");
+  flags.whole("--log-every", config.log_every, 1, kMany, "steps between rows; default: 20 rows in all");
+  flags.text("--metrics", config.metrics, "JSONL, a line per step");
+  flags.text("--summary", config.summary, "JSON, at the end");
+  flags.mark("--json", config.json, true, "print the summary instead of the report");
+  flags.mark("--quiet", config.quiet, true, "print only the invariants and what went wrong");
+  flags.mark("--info", config.info, true, "show build, CPU, kernels, threads, MPI, transport, CUDA; then stop");
+  flags.mark("--version", spelled.version, true, "show the version; then stop");
+}
+
+template <typename Check>
+void as_usage_error(Check&& rule) {
+  try {
+    rule();
+  } catch (const UsageError&) {
+    throw;
+  } catch (const Error& error) {
+    throw UsageError(error.what());
+  }
+}
+
+// What the flags say together.
+void settle(TrainConfig& config, const Spelled& spelled, const Flags& flags) {
+  config.model.activation = spelled.activation == "gelu" ? GeluForm::Erf : GeluForm::Tanh;
+  config.model.seed = static_cast<uint64_t>(spelled.seed);
+  config.model.vocab_size = spelled.vocab_size;
+  if (flags.given("--vocab-size")) {
+    config.asked_vocab_size = spelled.vocab_size;
+  }
+  config.schedule.kind = schedule_kind(spelled.schedule);
+  if (config.schedule.horizon == 0) {
+    config.schedule.horizon = config.steps;
+  }
+  config.tokenizer = spelled.tokenizer == "bytes" ? Tokenizer::Kind::Bytes : Tokenizer::Kind::Chars;
+  check<UsageError>(!spelled.verify || !spelled.no_verify, "--verify-resume and --no-verify-resume contradict each other");
+  if (spelled.verify || spelled.no_verify) {
+    config.verify_resume = spelled.verify;
+  }
+  const Schedule& schedule = config.schedule;
+  check<UsageError>(schedule.min_lr <= schedule.lr, "--min-lr: must not exceed --lr, got {} above {}", schedule.min_lr,
+                    schedule.lr);
+  check<UsageError>(schedule.kind == Schedule::Kind::Constant || schedule.warmup < schedule.horizon,
+                    "--warmup: must end before the schedule does, got {} of {} updates", schedule.warmup, schedule.horizon);
+  check<UsageError>(config.model.embed_dim % config.model.heads == 0,
+                    "--heads: must divide --embed-dim, got {} heads for width {}", config.model.heads, config.model.embed_dim);
+  as_usage_error([&] { config.model.validate(); });
+  as_usage_error([&] { config.schedule.validate(); });
+}
+
+}  // namespace
+
+CommandLine parse_train_config(int argc, const char* const* argv) {
+  CommandLine line;
+  Spelled spelled;
+  Flags flags("gpt_e2e", "Trains a mini-GPT on many ranks, end to end, and proves what it claims.", kExitCodeHelp);
+  model_flags(flags, line.config, spelled);
+  optimization_flags(flags, line.config, spelled);
+  data_flags(flags, line.config, spelled);
+  checkpoint_flags(flags, line.config, spelled);
+  running_flags(flags, line.config, spelled);
+  line.text = flags.parse(argc, argv);
+  if (spelled.version) {
+    line.text = message("gpt_e2e {}\n", build_info().version);
+  }
+  if (!line.text) {
+    settle(line.config, spelled, flags);
+  }
+  return line;
+}
+
+}  // namespace ringlet

@@ -1,0 +1,261 @@
+#include "apps/training/train.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "apps/training/invariants.h"
+#include "apps/training/memory_profile.h"
+#include "apps/training/training_run.h"
+#include "apps/training/warm_heap.h"
+#include "collectives/backends/local.h"
+#include "test/support/catch.h"
+#include "test/support/run_ranks.h"
+
+using namespace ringlet;
+
+namespace {
+
+struct Trained {
+  std::vector<StepRecord> steps;
+  MemoryProfile memory;
+};
+
+// A run of ranks-as-threads as the program would do it; what rank 0 saw.
+Trained trained(TrainConfig config, int P) {
+  Trained result;
+  test::run_ranks(P, [&](Communicator& world) {
+    TrainConfig mine = config;
+    const TrainingData data = read_training_data(mine, world);
+    TrainingRun run(mine, data, world);
+    History history(mine.steps);
+    run.train_until(mine.steps, history);
+    const MemoryProfile memory = measure_memory(run.parallel(), mine.model, run.loader(), world);
+    if (world.rank() == 0) {
+      result = {history.records(), memory};
+    }
+  });
+  return result;
+}
+
+std::vector<uint64_t> loss_bits(const Trained& run) {
+  std::vector<uint64_t> bits;
+  for (const StepRecord& record : run.steps) {
+    bits.push_back(std::bit_cast<uint64_t>(record.loss));
+  }
+  return bits;
+}
+
+}  // namespace
+
+TEST_CASE("the loss falls at every one of the first 20 steps, at 1 to 8 ranks and for ten seeds", "[training]") {
+  for (int P = 1; P <= 8; ++P) {
+    for (uint64_t seed = 1; seed <= (P == 1 || P == 3 ? 10 : 3); ++seed) {
+      // One rank computes what P ranks would: the same micro-batches.
+      TrainConfig config;
+      config.model.seed = seed;
+      config.global_batch_size = 4 * P;
+      const Trained run = trained(config, 1);
+      const Invariant falls = loss_falls(run.steps, config, 1);
+      CAPTURE(P, seed, falls.line());
+      CHECK(falls.holds == true);
+    }
+  }
+}
+
+TEST_CASE("losses have the same bits on 1, 2, 4 and 8 ranks, under ddp and zero1, whatever a rank holds of a step",
+          "[training]") {
+  for (const int64_t sequences : {16, 32}) {
+    std::vector<uint64_t> expected;
+    for (const char* strategy : {"zero1", "ddp"}) {
+      for (const int P : {1, 2, 4, 8}) {
+        TrainConfig config;
+        config.steps = 6;
+        config.global_batch_size = sequences;  // 4 or 8 micro-batches: some of 8 ranks may have none
+        config.strategy = strategy;
+        config.clip = 0.5;
+        const Trained run = trained(config, P);
+        expected = expected.empty() ? loss_bits(run) : expected;
+        CAPTURE(strategy, P, sequences);
+        CHECK(loss_bits(run) == expected);
+        CHECK(replicas_equal(run.steps, P).holds == true);
+      }
+    }
+  }
+}
+
+TEST_CASE("any number of ranks trains: 3 and 5, a global batch that does not divide, dropout, sgd", "[training]") {
+  for (const int P : {3, 5}) {
+    TrainConfig config;
+    config.steps = 4;
+    config.global_batch_size = 10;  // micro-batches of 4, 4 and 2; at 5 ranks two have none
+    config.model.dropout = 0.1;
+    config.optimizer.name = "sgd";
+    config.optimizer.momentum = 0.9;
+    const Trained many = trained(config, P), one = trained(config, 1);
+    for (size_t i = 0; i < one.steps.size(); ++i) {
+      // Sums in another order: each of the losses differs by the noise of its own sum and what it did to the parameters.
+      CHECK(many.steps[i].loss == Approx(one.steps[i].loss).epsilon(1e-5));
+    }
+    CHECK(replicas_equal(many.steps, P).holds == true);
+  }
+}
+
+TEST_CASE("memory held is what the formulas say, to the byte, on every rank", "[training]") {
+  struct Row {
+    TrainConfig config;
+    int P;
+  };
+  std::vector<Row> rows;
+  const auto add = [&](int P, auto change) {
+    Row row = {{}, P};
+    row.config.steps = 3;
+    change(row.config);
+    rows.push_back(row);
+  };
+  for (const int P : {1, 2, 3, 4, 5, 8}) {
+    add(P, [](TrainConfig&) {});
+    add(P, [](TrainConfig& c) { c.strategy = "ddp"; });
+  }
+  add(2, [](TrainConfig& c) {
+    c.model.layers = 3;
+    c.model.embed_dim = 24;
+    c.model.vocab_size = 200;
+    c.model.seq_len = 32;
+  });
+  add(2, [](TrainConfig& c) {
+    c.model.layers = 1;
+    c.model.embed_dim = 16;
+    c.model.bias = false;
+    c.model.tied_head = true;
+  });
+  add(2, [](TrainConfig& c) {
+    c.batch_size = 2;
+    c.global_batch_size = 14;  // 4 micro-batches on one rank, 3 on the other
+  });
+  for (const Row& row : rows) {
+    const Trained run = trained(row.config, row.P);
+    CAPTURE(row.P, row.config.strategy, row.config.model.embed_dim, row.config.batch_size);
+    CHECK(memory_matches(run.memory, row.config.strategy).holds == true);
+    for (const MemoryRow& memory : run.memory.rows) {
+      CHECK(memory.held.parameters == memory.formula.parameters);
+      CHECK(memory.held.gradients == memory.formula.gradients);
+      CHECK(memory.held.optimizer == memory.formula.optimizer);
+      CHECK(memory.held.activations_peak == memory.formula.activations_peak);
+      CHECK(memory.held.communication == memory.formula.communication);
+    }
+  }
+}
+
+TEST_CASE("zero1 holds 12P/N optimizer bytes per rank, padded to N", "[training]") {
+  for (const int P : {1, 2, 3, 4, 5, 8}) {
+    TrainConfig config;
+    config.steps = 1;
+    const Trained run = trained(config, P);
+    for (const MemoryRow& row : run.memory.rows) {
+      CHECK(row.held.optimizer == 12 * ((29824 + P - 1) / P));
+    }
+  }
+}
+
+TEST_CASE("[L1] the learning rate follows completed updates: a skipped step delays the schedule, the data moves on",
+          "[training]") {
+  class Poison final : public Observer {
+   public:
+    void on_backward(int64_t step, LossSum& local) override {
+      if (step == 3) {
+        local += TokenSum{std::nan(""), 0};
+      }
+    }
+    void on_step(const StepRecord& record) override { records.push_back(record); }
+    std::vector<StepRecord> records;
+  };
+  TrainConfig config;
+  config.steps = 6;
+  config.schedule = {.kind = Schedule::Kind::Linear, .lr = 5e-3, .min_lr = 0.0, .warmup = 2, .horizon = 6};
+  test::run_ranks(1, [&](Communicator& world) {
+    TrainConfig mine = config;
+    const TrainingData data = read_training_data(mine, world);
+    TrainingRun run(mine, data, world);
+    Poison poison;
+    run.train_until(mine.steps, poison);
+    const auto& steps = poison.records;
+    for (size_t i = 0; i < steps.size(); ++i) {
+      const auto updates = static_cast<int64_t>(i < 3 ? i : i - 1);
+      check(steps[i].lr == learning_rate(config.schedule, updates), "step {}: lr {}", i + 1, steps[i].lr);
+    }
+    check(steps[2].skipped && steps[2].param_hash == steps[1].param_hash, "the poisoned step changed parameters");
+    check(!steps[3].skipped && steps[3].param_hash != steps[2].param_hash, "the next step did not go on");
+    check(run.parallel().updates() == 5 && run.guard_state().skipped == 1, "{} updates", run.parallel().updates());
+  });
+}
+
+TEST_CASE("[M1] a loss or a gradient that is not finite on one rank alone makes every rank skip that step", "[training]") {
+  for (const bool in_gradient : {false, true}) {
+    for (const char* strategy : {"zero1", "ddp"}) {
+      class Poison final : public Observer {
+       public:
+        Poison(const Module& model, bool in_gradient_of_1, int rank) : model_(model), grad_(in_gradient_of_1), rank_(rank) {}
+        void on_backward(int64_t step, LossSum& local) override {
+          if (step == 2 && grad_ && rank_ == 1) {
+            Tensor grad = model_.parameters().back().var.grad();
+            *grad.mutable_data<float>() = std::nanf("");
+          } else if (step == 2 && !grad_ && rank_ == 3) {
+            local += TokenSum{std::nan(""), 0};
+          }
+        }
+        void on_step(const StepRecord& record) override { records.push_back(record); }
+        std::vector<StepRecord> records;
+
+       private:
+        const Module& model_;
+        bool grad_;
+        int rank_;
+      };
+      test::run_ranks(4, [&](Communicator& world) {
+        TrainConfig config;
+        config.steps = 4;
+        config.strategy = strategy;
+        const TrainingData data = read_training_data(config, world);
+        TrainingRun run(config, data, world);
+        Poison poison(run.model(), in_gradient, world.rank());
+        run.train_until(config.steps, poison);
+        for (const StepRecord& record : poison.records) {
+          check(record.skipped == (record.step == 2) && record.replicas_equal, "rank {} step {}: skipped {}", world.rank(),
+                record.step, record.skipped);
+        }
+        check(poison.records[1].param_hash == poison.records[0].param_hash, "a skipped step changed parameters");
+      });
+    }
+  }
+}
+
+TEST_CASE("after step 3 a training loop asks the system for nothing", "[training]") {
+  keep_heap_warm();
+  class Watch final : public Observer {
+   public:
+    void on_step(const StepRecord& /*record*/) override {
+      requests.push_back(Allocator::current()->ledger().arena_requests);
+      faults.push_back(page_faults());
+    }
+    std::vector<int64_t> requests;
+    std::vector<long> faults;
+  };
+  const AllocatorScope scope(std::make_shared<Allocator>());
+  const auto world = make_local();
+  TrainConfig config;
+  const TrainingData data = read_training_data(config, *world);
+  TrainingRun run(config, data, *world);
+  Watch watch;
+  watch.requests.reserve(20);
+  watch.faults.reserve(20);
+  run.train_until(config.steps, watch);
+  CHECK(watch.requests.back() == watch.requests[2]);
+  CHECK(watch.faults.back() - watch.faults[2] < 10 * 17);
+  std::vector<long> each;
+  for (size_t i = 3; i < watch.faults.size(); ++i) {
+    each.push_back(watch.faults[i] - watch.faults[i - 1]);
+  }
+  std::sort(each.begin(), each.end());
+  CHECK(each[each.size() / 2] < 10);
+}
