@@ -157,7 +157,7 @@ SafetensorsHeader parse_safetensors_header(std::span<const std::byte> file, int6
   check(file.size() >= kLengthBytes + length, "parse_safetensors_header: needs the {} bytes of the header, got {}",
         kLengthBytes + length, file.size());
   const std::string_view text(reinterpret_cast<const char*>(file.data()) + kLengthBytes, length);
-  check<DataError>(text.starts_with('{'), "{}: the header must begin with {, at byte 8", path);
+  check<DataError>(text.starts_with('{'), "{}: the header must begin with an opening brace", path);
   check_json(text, 4, path);
 
   SafetensorsHeader header;

@@ -85,6 +85,26 @@ inline StepResult train_step(Strategy& strategy, Gpt& model, Communicator& comm,
   return result;
 }
 
+/// A model in training on one rank.
+struct Job {
+  Job(Communicator& world, const TrainOptions& wanted)
+      : comm(world),
+        options(wanted),
+        model(tiny_gpt(wanted)),
+        parallel(make_strategy(wanted.strategy, model, world, wanted.optimizer)) {}
+  void train(int64_t first, int64_t last) {
+    for (int64_t step = first; step < last; ++step) {
+      result = train_step(*parallel, model, comm, options, step);
+    }
+  }
+
+  Communicator& comm;
+  TrainOptions options;
+  Gpt model;
+  std::unique_ptr<Strategy> parallel;
+  StepResult result;  // of the last step
+};
+
 inline TrainLog train_on(Communicator& comm, const TrainOptions& options) {
   Gpt model(tiny_gpt(options));
   const auto strategy = make_strategy(options.strategy, model, comm, options.optimizer);
