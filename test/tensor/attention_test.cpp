@@ -75,11 +75,18 @@ double tolerance(const Sizes& s, DType dtype) {
 
 void require_near(const Tensor& got, const std::vector<double>& expected, double within) {
   const std::vector<double> values = got.to_vector();
-  REQUIRE(values.size() == expected.size());
+  REQUIRE((values.size() == expected.size() && !values.empty()));
+  size_t worst = 0;
+  double error = 0;
   for (size_t i = 0; i < values.size(); ++i) {
-    CAPTURE(i, values[i], expected[i], within);
-    REQUIRE((values[i] == expected[i] || std::fabs(values[i] - expected[i]) <= within * (1 + std::fabs(expected[i]))));
+    const double e = values[i] == expected[i] ? 0 : std::fabs(values[i] - expected[i]) / (1 + std::fabs(expected[i]));
+    if (!(e <= error)) {
+      error = e;
+      worst = i;
+    }
   }
+  CAPTURE(worst, values[worst], expected[worst]);
+  REQUIRE(error <= within);
 }
 
 // Padding of length T on the left of even batches, and a hole further on in all.

@@ -134,8 +134,7 @@ void embedding_forward_and_backward(const T* a, const T* b, T* y, int64_t n) {
 template <typename T>
 std::vector<Whole<T>> fused_kernels() {
   return {
-      {"layer_norm", [](int64_t n) { return 2 * kRows * n + 2 * kRows + 2 * n; },
-       layer_norm_forward_and_backward<T>},
+      {"layer_norm", [](int64_t n) { return 2 * kRows * n + 2 * kRows + 2 * n; }, layer_norm_forward_and_backward<T>},
       {"cross_entropy", [](int64_t n) { return n == 0 ? 0 : kRows * n + 1; }, cross_entropy_forward_and_backward<T>},
       {"embedding", [](int64_t n) { return 2 * kRows * n; }, embedding_forward_and_backward<T>},
   };

@@ -1,6 +1,7 @@
 // Values for tests: pure functions of a name.
 #pragma once
 
+#include <cmath>
 #include <cstring>
 #include <string_view>
 #include <vector>
@@ -41,8 +42,8 @@ inline double largest_difference(const Tensor& a, const Tensor& b) {
   double largest = 0;
   const std::vector<double> x = a.to_vector(), y = b.to_vector();
   for (size_t i = 0; i < x.size(); ++i) {
-    const double difference = x[i] > y[i] ? x[i] - y[i] : y[i] - x[i];
-    largest = difference <= largest ? largest : difference;
+    const double difference = std::fabs(x[i] - y[i]);
+    largest = largest < difference || std::isnan(difference) ? difference : largest;
   }
   return largest;
 }
