@@ -32,7 +32,7 @@ void do_together(Communicator& comm, const std::function<void()>& work) {
   }
 }
 
-/// (all) The text of `root`.
+/// Called by all ranks. The text of `root`.
 std::string broadcast_text(Communicator& comm, const std::string& text, int root);
 
 /// Whether `value` is the same on every rank. Called by all; one all_reduce of 16 bytes.

@@ -1,6 +1,8 @@
 // What all data-parallel strategies share whose ranks compute with the whole parameters: forward and backward into a flat
 // gradient, one division, one norm, clipping. They differ in how the gradient is reduced and in which part of it a rank
 // updates.
+//
+// (all): every rank calls it, in the same order; it communicates.
 #pragma once
 
 #include <memory>

@@ -44,7 +44,7 @@ class SquareSum {
 
 /// √Σ over all elements of all tensors of this process.
 double global_norm(std::span<const Tensor> tensors);
-/// (all) The same over all ranks, each bringing other elements: shards. One all_reduce.
+/// The same over all ranks, which all call it, each bringing other elements: shards. One all_reduce.
 double global_norm(Communicator& comm, std::span<const Tensor> shards);
 
 }  // namespace ringlet

@@ -11,7 +11,8 @@
 
 namespace ringlet {
 
-/// "ddp" or "zero1"; another name is an `Error` that lists them. (all) The parameters and buffers of rank 0 become everybody's.
+/// "ddp" or "zero1"; another name is an `Error` that lists them. Called by every rank: the parameters and buffers of rank 0
+/// become everybody's.
 std::unique_ptr<Strategy> make_strategy(std::string_view name, Module& module, LossFunction loss, Communicator& comm,
                                         const OptimizerConfig& optimizer);
 

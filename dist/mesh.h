@@ -1,5 +1,7 @@
 // Ranks as a grid with named axes: {"replicate", 2} × {"shard", 4} puts 8 ranks into 2 rows of 4. One communicator per axis
 // joins the ranks that differ in that coordinate alone.
+//
+// (all): every rank of `world` calls it.
 #pragma once
 
 #include <memory>

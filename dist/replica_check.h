@@ -7,8 +7,8 @@
 
 namespace ringlet {
 
-/// (all) Throws `Error` on every rank, naming the first difference, unless all ranks have the same parameters and buffers:
-/// names, order, shapes, dtypes, which are tied and which are frozen. One all_reduce of 16 bytes when they agree.
+/// Called by every rank. Throws `Error` on every rank, naming the first difference, unless all ranks have the same parameters
+/// and buffers: names, order, shapes, dtypes, which are tied and which are frozen. One all_reduce of 16 bytes when they agree.
 void check_same_module(Communicator& comm, const Module& module);
 
 }  // namespace ringlet

@@ -7,6 +7,7 @@
 // checkpoint does not exist, after it it is complete: there is nothing between.
 //
 // What is held is the logical state, in pieces of logical tensors, so any number of ranks can read what any number wrote.
+// Functions marked (all) are called by every rank of the communicator, with the same arguments but for the pieces.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +23,7 @@
 
 namespace ringlet {
 
-/// A checkpoint could not be written, or was refused. The same text on every rank; names the file, and errno where there is
-/// one.
+/// A checkpoint could not be written, or was refused. The same text on every rank; names the file, and errno if there is one.
 class CheckpointError : public DataError {
  public:
   using DataError::DataError;

@@ -81,7 +81,8 @@ TEST_CASE("a gradient that is not finite on one rank changes nothing anywhere, a
     int rank;
     std::vector<float> gradient;  // that this rank brings; the others bring ones
   };
-  // In ZeRO-1 on 4 ranks element i is in the shard of rank i / 2: faults in one's own shard, in another's, in the padding's neighbour.
+  // In ZeRO-1 on 4 ranks element i is in the shard of rank i / 2: faults in one's own shard, in another's, in the padding's
+  // neighbour.
   const std::vector<Row> rows{{3, {kInf, 1, 1, 1, 1, 1, 1}},
                               {3, {1, 1, 1, 1, 1, 1, -kInf}},
                               {1, {1, 1, kNaN, 1, 1, 1, 1}},

@@ -66,7 +66,8 @@ TEST_CASE("the norm of few values is the nearest double of the exact one", "[dis
   CHECK(norm_of({least, least, least, least}) == 2.0 * static_cast<double>(least));
   // Four times the largest: its square is beyond f32 by far, the norm is not beyond f64.
   CHECK(norm_of({largest, largest, largest, largest}) == 2.0 * static_cast<double>(largest));
-  // 2^-80 is below half an ulp of 1: only an exact sum can tell that it is there. √(1 + 2^-53 + 2^-80) rounds up where the tie would not.
+  // 2^-80 is below half an ulp of 1: only an exact sum can tell that it is there. √(1 + 2^-53 + 2^-80) rounds up where the tie
+  // would not.
   CHECK(norm_of({1, std::ldexp(1.0F, -40)}) == 1.0);
   CHECK(std::isnan(norm_of({1, std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()})));
   CHECK(std::isinf(norm_of({1, -std::numeric_limits<float>::infinity()})));
