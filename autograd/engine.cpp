@@ -92,6 +92,7 @@ class Engine {
     return grads;
   }
 
+  // [snippet: hand_on]
   void hand_on(Node* node, Grads grads, std::vector<Node*>& ready) {
     for (size_t i = 0; i < node->inputs.size(); ++i) {
       Node* input = node->inputs[i].get();
@@ -106,6 +107,7 @@ class Engine {
       }
     }
   }
+  // [/snippet]
 
   void accumulate(const Node* from, const Node* input, Tensor dx) {
     check(dx.shape() == input->shape() && dx.dtype() == input->dtype(), "backward: {} gave a gradient {} {} for an input {} {}",

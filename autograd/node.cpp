@@ -12,6 +12,7 @@ std::atomic<int64_t> live_nodes{0};
 
 Node::Node(Shape shape, DType dtype) : shape_(shape), dtype_(dtype) { live_nodes.fetch_add(1, std::memory_order_relaxed); }
 
+// [snippet: destructor]
 // Destruction of a long chain must not recurse once per node: what dies with this node is taken apart in a loop.
 Node::~Node() {
   std::vector<std::shared_ptr<Node>> dying = std::move(inputs);
@@ -27,6 +28,7 @@ Node::~Node() {
   }
   live_nodes.fetch_sub(1, std::memory_order_relaxed);
 }
+// [/snippet]
 
 int64_t Node::live() { return live_nodes.load(std::memory_order_relaxed); }
 

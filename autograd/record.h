@@ -37,6 +37,7 @@ class RuleNode final : public Node {
 /// `tensor` if `input` wants the gradient that it is saved for, else nothing.
 inline Saved saved_for(const Var& input, const Tensor& tensor) { return input.requires_grad() ? Saved(tensor) : Saved(); }
 
+// [snippet: record]
 /// The output as a variable. It is recorded only if gradients are enabled and an input wants one; otherwise the rule, and with
 /// it everything saved, is dropped here.
 template <typename Rule>
@@ -55,6 +56,7 @@ Var record(Tensor output, std::span<const Var> inputs, Rule rule) {
   }
   return Var::recorded(std::move(output), std::move(node));
 }
+// [/snippet]
 
 template <typename Rule>
 Var record(Tensor output, std::initializer_list<Var> inputs, Rule rule) {

@@ -7,6 +7,7 @@
 
 namespace ringlet {
 
+// [snippet: saved]
 /// Remembers the version of the storage at the time of saving; reading it after the storage was written to is an Error instead
 /// of a wrong gradient.
 class Saved {
@@ -28,5 +29,6 @@ class Saved {
   Tensor tensor_;
   uint64_t version_ = 0;
 };
+// [/snippet]
 
 }  // namespace ringlet

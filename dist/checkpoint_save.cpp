@@ -92,6 +92,7 @@ Manifest assemble(std::span<const StatePiece> pieces, const Rows& rows, int rank
   return manifest;
 }
 
+// [snippet: publish]
 // From here on the order of system calls is the proof: nothing is named before it is durable.
 void publish(const std::string& dir, const std::string& temporary, int64_t step, const std::string& manifest) {
   DurableFile file(temporary + "/manifest.json");
@@ -109,6 +110,7 @@ void publish(const std::string& dir, const std::string& temporary, int64_t step,
   replace(latest + ".tmp", latest);
   sync_directory(dir);
 }
+// [/snippet]
 
 void remove_quietly(const std::string& path) {
   try {

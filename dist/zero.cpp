@@ -11,6 +11,7 @@ Zero1::Zero1(Module& module, LossFunction loss, Communicator& comm, const Optimi
       master_(my_shard(parameter().data()).clone(Category::Optimizer)),
       optimizer_(make_optimizer(config, parameter().slices(master_, my_shard(gradient()), shard_begin()))) {}
 
+// [snippet: step]
 // In place: the shard stays where it is in the flat gradient, so a second copy is never held.
 void Zero1::reduce_gradient() {
   Tensor whole = gradient(), shard = my_shard(whole);
@@ -26,6 +27,7 @@ void Zero1::spread_state() {
   my_shard(parameter().data()).copy_from(master_);
   gather_shards(parameter().data());
 }
+// [/snippet]
 
 MemoryFormula Zero1::memory_formula() const {
   const auto kinds = static_cast<int64_t>(optimizer_->state_kinds().size());

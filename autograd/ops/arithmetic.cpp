@@ -24,6 +24,7 @@ struct SubtractRule {
   Grads backward(const Tensor& dy) const { return {sum_to(dy, a_shape), b_wanted ? -sum_to(dy, b_shape) : Tensor()}; }
 };
 
+// [snippet: multiply]
 // y = a·b        da = dy·b    db = dy·a
 struct MultiplyRule {
   static constexpr std::string_view kName = "multiply";
@@ -34,6 +35,7 @@ struct MultiplyRule {
     return {b.defined() ? sum_to(dy * b.get(), a_shape) : Tensor(), a.defined() ? sum_to(dy * a.get(), b_shape) : Tensor()};
   }
 };
+// [/snippet]
 
 // y = a / b      da = dy/b    db = −dy·y/b
 struct DivideRule {

@@ -7,6 +7,7 @@
 namespace ringlet {
 namespace {
 
+// [snippet: rule]
 // s = q·kᵀ/√D, masked    p = softmax(s)    y = p·v          per head, D = C/H
 // dv = pᵀ·dy    dp = dy·vᵀ    ds = p·(dp − Σ_j dp·p)    dq = ds·k/√D    dk = dsᵀ·q/√D          with p = exp(s − log_sum) anew
 struct AttentionRule {
@@ -22,6 +23,7 @@ struct AttentionRule {
     return {attention_backward(dy, qkv, Attended{.y = {}, .log_sum = log_sum}, heads, key_padding, again)};
   }
 };
+// [/snippet]
 
 }  // namespace
 

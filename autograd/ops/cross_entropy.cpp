@@ -5,6 +5,7 @@
 namespace ringlet {
 namespace {
 
+// [snippet: rule]
 // L = Σ_n log Σ_v exp(z_nv) − z_n,label          over the rows n that are counted
 // dz = dL·(softmax(z) − onehot(label))           z: [N, V]   dL: []
 struct CrossEntropyRule {
@@ -14,6 +15,7 @@ struct CrossEntropyRule {
 
   Grads backward(const Tensor& dL) const { return {cross_entropy_backward(dL, z, targets, log_sum).reshape(logits)}; }
 };
+// [/snippet]
 
 }  // namespace
 

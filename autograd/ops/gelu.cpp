@@ -5,6 +5,7 @@
 namespace ringlet {
 namespace {
 
+// [snippet: rule]
 // erf:   y = x·Φ(x)                 dx = dy·(Φ(x) + x·φ(x))
 // tanh:  y = x·(1 + t)/2            dx = dy·(1 + t + x·(1 − t²)·u')/2          t = tanh(u),  u = √(2/π)·(x + 0.044715·x³)
 struct GeluRule {
@@ -14,6 +15,7 @@ struct GeluRule {
 
   Grads backward(const Tensor& dy) const { return {gelu_backward(dy, x, form)}; }
 };
+// [/snippet]
 
 }  // namespace
 

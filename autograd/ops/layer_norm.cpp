@@ -6,6 +6,7 @@
 namespace ringlet {
 namespace {
 
+// [snippet: rule]
 // y = x̂·γ + β      x̂ = (x − μ)·ρ      ρ = 1/√(σ² + ε)
 // With g = dy·γ:   dx = ρ·(g − mean_C(g) − x̂·mean_C(g·x̂))      dγ = Σ_rows dy·x̂      dβ = Σ_rows dy
 struct LayerNormRule {
@@ -17,6 +18,7 @@ struct LayerNormRule {
     return {grads.dx, grads.dgamma, grads.dbeta};
   }
 };
+// [/snippet]
 
 }  // namespace
 

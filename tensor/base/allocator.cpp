@@ -50,10 +50,12 @@ Allocator::~Allocator() {
   }
 }
 
+// [snippet: rounded]
 size_t Allocator::rounded(size_t bytes) {
   const size_t quarter = std::max(kAlignment, std::bit_ceil(bytes) / 8);  // four classes between two powers of two
   return (bytes + quarter - 1) / quarter * quarter;
 }
+// [/snippet]
 
 void* Allocator::take_from_slab(size_t bytes) {
   if (bytes > kLargestSmall) {

@@ -136,6 +136,7 @@ void for_blocks(int64_t M, int64_t N, int64_t K, MatrixView<T> A, MatrixView<T> 
 
 }  // namespace
 
+// [snippet: clear]
 template <typename T>
 void matmul_add_clear(int64_t M, int64_t N, int64_t K, MatrixView<T> A, MatrixView<T> B, T* C, int64_t ldc) {
   for (int64_t i = 0; i < M; ++i) {
@@ -146,6 +147,7 @@ void matmul_add_clear(int64_t M, int64_t N, int64_t K, MatrixView<T> A, MatrixVi
     }
   }
 }
+// [/snippet]
 
 template <typename T>
 void matmul_add(int64_t M, int64_t N, int64_t K, MatrixView<T> A, MatrixView<T> B, T* C, int64_t ldc) {

@@ -12,6 +12,7 @@ namespace ringlet::kernels {
 inline constexpr int64_t kLanes = 16;
 inline constexpr int64_t kSumBlock = 1024;  // a power of two: 64 additions per lane
 
+// [snippet: pairwise_sum]
 /// Joins partial sums pairwise as they arrive: a binary counter, whose digit k holds a sum of 2^k parts.
 template <typename T>
 class PairwiseSum {
@@ -40,6 +41,7 @@ class PairwiseSum {
   T digits_[64];
   uint64_t count_ = 0;
 };
+// [/snippet]
 
 template <typename T>
 T join_lanes(const T (&lane)[kLanes]) {
