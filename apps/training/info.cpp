@@ -1,5 +1,7 @@
 #include "apps/training/info.h"
 
+#include <algorithm>
+
 #include "collectives/backends/mpi.h"
 #include "collectives/error.h"
 #include "collectives/factory.h"
@@ -29,7 +31,7 @@ std::string info_text(const Communicator& world, const ThreadChoice& threads) {
   std::string text;
   text += message("ringlet    {} ({})\n", build.version, build.commit.empty() ? "no commit known" : build.commit);
   text += message("build      {}, {}\n", build.build_type, build.compiler);
-  text += message("flags     {}\n", build.flags);
+  text += message("flags      {}\n", build.flags.substr(std::min(build.flags.size(), build.flags.find_first_not_of(' '))));
   text +=
       message("CPU level  {} (asked for: {})\n", build.cpu_level, build.arch.empty() ? "the compiler's default" : build.arch);
   text += message("kernels    our own, f32 and f64, compiled for that level, {}\n", openmp);

@@ -1,0 +1,48 @@
+# What the tests of a program's behaviour share. Source it with $1 = the program; the test runs in a folder of its own.
+set -u
+program=$1
+shift
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 1
+failures=0
+
+# What root, and more ranks than cores, need of mpirun: as the README says to export it.
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none
+export ASAN_OPTIONS=detect_leaks=0
+
+fail() {
+  echo "FAILED: $*"
+  failures=$((failures + 1))
+}
+
+# run COMMAND...: its output in ./out and ./err, its exit code in $code, its wall time in $seconds.
+run() {
+  what=$*
+  start=$(date +%s)
+  code=0
+  timeout -k 5 60 "$@" >out 2>err || code=$?
+  seconds=$(($(date +%s) - start))
+}
+
+# expect CODE [PATTERN]: how the last run ended, and what it said on stdout or stderr.
+expect() {
+  [ "$code" = "$1" ] || { fail "$what: exit code $code, expected $1"; sed 's/^/    /' err | head -5; }
+  [ $# -lt 2 ] || cat out err | grep -q -e "$2" || { fail "$what: says nothing of '$2'"; sed 's/^/    /' err | head -5; }
+}
+
+# The lines of ours on stderr; mpirun's own come on top.
+ours() { grep -c '^gpt_e2e: ' err; }
+expect_one_message() { [ "$(ours)" = 1 ] || { fail "$what: $(ours) messages of ours, expected 1"; sed 's/^/    /' err | head -8; }; }
+expect_fast() { [ "$seconds" -lt 10 ] || fail "$what: took $seconds s"; }
+expect_no_files() { [ -z "$(ls -A "$1" 2>/dev/null)" ] || fail "$what: left $(ls -A "$1" | head -3)"; }
+
+# What must not depend on time: the metrics without the fields that do.
+timeless() { sed 's/,"step_ms".*//' "$1"; }
+
+finish() {
+  [ "$failures" = 0 ] && echo "passed" && exit 0
+  echo "$failures failures"
+  exit 1
+}
