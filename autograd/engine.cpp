@@ -12,7 +12,7 @@
 namespace ringlet {
 
 // One walk. All of its state lives here, so a walk that ends in an exception leaves nothing behind in the graph; and what a walk
-// inside a rule or hook of this one marks (activation checkpointing), it marks back at its end.
+// inside a rule or hook of this one moves (activation checkpointing), it moves back at its end.
 class Engine {
  public:
   Engine(const std::shared_ptr<Node>& root, bool keep_graph) : run_(next_run()), keep_graph_(keep_graph) {
@@ -20,7 +20,6 @@ class Engine {
   }
   ~Engine() {
     for (const State& state : states_) {
-      state.node->run_ = state.outer_run;
       state.node->slot_ = state.outer_slot;
     }
   }
@@ -43,8 +42,7 @@ class Engine {
     Tensor dy = {};              // the sum of the contributions so far
     int32_t waiting = 0;         // consumers that have not contributed yet
     bool own = false;            // whether dy is ours to add to, or was handed over by a rule that may still use it
-    uint64_t outer_run = 0;      // the marks of the walk that this one runs inside of
-    int32_t outer_slot = 0;
+    int32_t outer_slot = 0;      // the node's place in the table of a walk that this one runs inside of
   };
 
   static uint64_t next_run() {
@@ -56,7 +54,7 @@ class Engine {
 
   void discover(const std::shared_ptr<Node>& node, std::vector<Node*>& open) {
     if (node->run_ != run_) {
-      states_.push_back({.node = node, .outer_run = node->run_, .outer_slot = node->slot_});
+      states_.push_back({.node = node, .outer_slot = node->slot_});
       node->run_ = run_;
       node->slot_ = static_cast<int32_t>(states_.size() - 1);
       open.push_back(node.get());

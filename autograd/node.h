@@ -41,8 +41,8 @@ class Node {
   friend class Engine;
   Shape shape_;
   DType dtype_;
-  uint64_t run_ = 0;  // the backward run that visits this node,
-  int32_t slot_ = 0;  // and its place in that run's table
+  uint64_t run_ = 0;  // the walk that found this node last,
+  int32_t slot_ = 0;  // and its place in the table of the walk that goes on
 };
 
 /// A tensor made by the user that wants a gradient: the end of every path. Owns the gradient.

@@ -144,6 +144,17 @@ TEST_CASE("Backward frees what was saved as it goes") {
   const Var loss = sum(y);
   y = Var();
   CHECK(live() - before == (10 * 1000 + 1) * 8);  // the ten results of exp, and the loss
+  allocator->reset_peaks();
   backward(loss);
   CHECK(live() - before == 8);
+  // Gradients too: at no time more than what comes in, what a rule needs meanwhile, and what goes out.
+  CHECK(allocator->ledger().of(Category::Activations).peak - before <= (10 * 1000 + 1) * 8 + 4 * 1000 * 8);
+}
+
+TEST_CASE("The death of a graph leaves the part of it that others still hold intact") {
+  const Var x = leaf(3.0);
+  const Var h = x * x;
+  { const Var y = exp(h * 2.0) + h; }
+  backward(h);
+  CHECK(x.grad().item() == 6.0);
 }

@@ -182,7 +182,10 @@ TEST_CASE("on_backward: f runs when the gradient passes, after all consumers and
   std::string order;
   Var(w).on_gradient_ready([&] { order += "consumer "; });
   Var(x).on_gradient_ready([&] { order += "maker "; });
-  const Var h = on_backward(x * x, [&] { order += "f "; });
+  const Var h = on_backward(x * x, [&] {
+    CHECK_FALSE(grad_enabled());
+    order += "f ";
+  });
   backward(h * w + h);
   CHECK(order == "consumer f maker ");
   CHECK(x.grad().item() == 16.0);
