@@ -95,6 +95,11 @@ TEST_CASE("the ring is right within the bound of its additions, and its integers
         for (int64_t i = 0; i < n; ++i) {
           expect_within_bound(report, sum[static_cast<size_t>(i)], ranks, i);
         }
+        std::vector<double> mean(static_cast<size_t>(n), r + 1.0);
+        world.all_reduce(mean, ReduceOp::Avg);
+        for (const double one : mean) {  // 1 + 2 + … + P is exact
+          report.expect(one == ranks * (ranks + 1) / 2.0 / ranks, "mean of {} elements: got {}", n, one);
+        }
         std::vector<int64_t> whole = input_of<int64_t>(r, n * ranks), shard(static_cast<size_t>(n)), full(whole.size());
         world.reduce_scatter(whole, shard, ReduceOp::Sum);
         world.all_gather(shard, full);
@@ -167,6 +172,23 @@ TEST_CASE("a broadcast sends every rank the data once, a barrier sends no bytes"
         ranks, {}, [](Communicator& world, Report&) { world.barrier(); }, &sent);
     CHECK(std::accumulate(sent.begin(), sent.end(), int64_t{0}, sum) == ranks * rounds);
     CHECK(sent[0].bytes == 0);
+  }
+}
+
+TEST_CASE("zero elements send no message [G1]", "[algorithms]") {
+  for (const Algorithm algorithm : {Algorithm::Auto, Algorithm::Ring}) {
+    std::vector<Traffic> sent;
+    const auto body = [](Communicator& world, Report&) {
+      const Buffer none(nullptr, 0, DType::F32);
+      world.all_reduce(none, ReduceOp::Sum);
+      world.all_gather(none, none);
+      world.reduce_scatter(none, none, ReduceOp::Sum);
+      world.broadcast(none, 0);
+    };
+    run_counted(4, {.all_reduce = algorithm, .all_gather = algorithm, .reduce_scatter = algorithm}, body, &sent);
+    for (const Traffic& one : sent) {
+      CHECK(one.messages == 0);
+    }
   }
 }
 

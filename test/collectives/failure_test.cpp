@@ -105,6 +105,17 @@ TEST_CASE("counts that differ are an error on both sides, never a wrong tail [H6
   }
 }
 
+TEST_CASE("a message of another size is refused by the receiver, longer or shorter", "[failure]") {
+  for (const auto& [sent, expected] : {std::pair{5, 4}, std::pair{4, 5}}) {
+    const auto body = [sent = sent, expected = expected](Communicator& world) {
+      std::vector<uint8_t> out(static_cast<size_t>(sent)), in(static_cast<size_t>(expected));
+      world.rank() == 0 ? world.send(out, 1) : world.recv(in, 0);
+    };
+    const std::vector<std::string> texts = told(2, body);
+    CHECK(texts[1].find(message("rank 0 sent {} bytes where {} were expected", sent, expected)) != std::string::npos);
+  }
+}
+
 TEST_CASE("the group of an error is named", "[failure]") {
   const std::vector<std::string> texts = told(4, [](Communicator& world) {
     const std::unique_ptr<Communicator> pair = world.split(world.rank() / 2, 0);
