@@ -74,3 +74,15 @@ TEST_CASE("a model's masks follow the index of the micro-batch, and eval is the 
   model.eval();
   CHECK(logits(model, 3) == logits(plain, 3));
 }
+
+TEST_CASE("the purpose of every mask in a model is where its module stands, so no two of them draw the same numbers", "[nn]") {
+  Gpt model({.layers = 3, .dropout = 0.2});
+  int found = 0;
+  for (const auto& [path, module] : model.modules()) {
+    if (const auto* dropout = dynamic_cast<const Dropout*>(module)) {
+      CHECK(dropout->for_attention().purpose == "dropout/" + path);
+      ++found;
+    }
+  }
+  CHECK(found == 1 + 3 * 3);  // embeddings; per block: attention's probabilities and the two residual branches
+}
