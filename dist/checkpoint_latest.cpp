@@ -49,8 +49,9 @@ FoundCheckpoint look(const std::string& dir) {
   if (highest.empty()) {
     return {};
   }
-  return {dir + "/" + highest,
-          message("{}/latest names '{}', which is no complete checkpoint; {} is the highest that is", dir, pointed, highest)};
+  const std::string fault =
+      pointed.empty() ? "is missing or empty" : message("names '{}', which is no complete checkpoint", pointed);
+  return {dir + "/" + highest, message("{}/latest {}; {} is the highest step that is complete", dir, fault, highest)};
 }
 
 }  // namespace

@@ -123,8 +123,11 @@ void DataParallel::skip() {
 
 double DataParallel::parameter_norm() {
   SquareSum sum;
+  sum.add(parameter_.data());  // padding is 0
   for (const NamedParameter& parameter : parameters_) {
-    sum.add(parameter.var.data().contiguous());
+    if (!parameter.var.requires_grad()) {
+      sum.add(parameter.var.data().contiguous());
+    }
   }
   return sum.norm();
 }

@@ -1,5 +1,6 @@
 // The gradient of one step: Σ over its micro-batches in order T, as flat tensors like the flat parameter. While backward runs,
-// every variable's gradient is a view, so nothing is copied, and what a micro-batch does not use contributes zeros.
+// every variable's gradient is a view, so nothing is copied, and what a micro-batch does not use contributes zeros. Sums that
+// start from +0 are never −0, so the zeros of a rank without a micro-batch change no bit of the others' sum.
 #pragma once
 
 #include <vector>
