@@ -7,13 +7,13 @@ namespace {
 
 // [snippet: rule]
 // L = Σ_n log Σ_v exp(z_nv) − z_n,label          over the rows n that are counted
-// dz = dL·(softmax(z) − onehot(label))           z: [N, V]   dL: []
+// dz = d·(softmax(z) − onehot(label))            z: [N, V]   d = ∂/∂L: []
 struct CrossEntropyRule {
   static constexpr std::string_view kName = "cross_entropy";
   Saved z, targets, log_sum;  // [N, V]  [N]  [N]
   Shape logits;               // [..., V]
 
-  Grads backward(const Tensor& dL) const { return {cross_entropy_backward(dL, z, targets, log_sum).reshape(logits)}; }
+  Grads backward(const Tensor& d) const { return {cross_entropy_backward(d, z, targets, log_sum).reshape(logits)}; }
 };
 // [/snippet]
 

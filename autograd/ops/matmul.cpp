@@ -6,21 +6,21 @@
 namespace ringlet {
 namespace {
 
-// C = A·B      dA = dC·Bᵀ      dB = Aᵀ·dC          A: [..., M, K]   B: [..., K, N]   C: [..., M, N]
+// y = a·b      da = dy·bᵀ      db = aᵀ·dy          a: [..., M, K]   b: [..., K, N]   y: [..., M, N]
 struct MatmulRule {
   static constexpr std::string_view kName = "matmul";
-  Saved A, B;  // each only if the other's gradient is wanted
+  Saved a, b;  // each only if the other's gradient is wanted
 
-  Grads backward(const Tensor& dC) const {
-    return {B.defined() ? matmul(dC, B.get().transpose(-2, -1)) : Tensor(),
-            A.defined() ? matmul(A.get().transpose(-2, -1), dC) : Tensor()};
+  Grads backward(const Tensor& dy) const {
+    return {b.defined() ? matmul(dy, b.get().transpose(-2, -1)) : Tensor(),
+            a.defined() ? matmul(a.get().transpose(-2, -1), dy) : Tensor()};
   }
 };
 
 }  // namespace
 
 Var matmul(const Var& a, const Var& b) {
-  return record(matmul(a.data(), b.data()), {a, b}, MatmulRule{.A = saved_for(b, a.data()), .B = saved_for(a, b.data())});
+  return record(matmul(a.data(), b.data()), {a, b}, MatmulRule{.a = saved_for(b, a.data()), .b = saved_for(a, b.data())});
 }
 
 }  // namespace ringlet

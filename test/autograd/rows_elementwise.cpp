@@ -75,7 +75,9 @@ Table shapes() {
   add("transpose", {2, 3, 5}, [](const Vars& v) { return transpose(v[0], 0, -1); });
   add("transpose in place", {2, 3}, [](const Vars& v) { return transpose(v[0], 1, 1); });
   add("permute, cycle of three", {2, 3, 5}, [](const Vars& v) { return permute(v[0], {2, 0, 1}); });
-  add("permute, cycle of five", {1, 2, 3, 2, 1}, [](const Vars& v) { return permute(v[0], {3, 0, 4, 1, 2}); });
+  add("permute, cycle of four", {2, 1, 3, 2}, [](const Vars& v) { return permute(v[0], {1, 2, 3, 0}); });
+  add("permute, cycle of five", {1, 2, 3, 2, 1}, [](const Vars& v) { return permute(v[0], {2, 3, 4, 0, 1}); });
+  add("permute, two cycles", {1, 2, 3, 2, 1}, [](const Vars& v) { return permute(v[0], {3, 0, 4, 1, 2}); });
   add("permute of heads", {2, 3, 2, 2}, [](const Vars& v) { return permute(v[0], {0, 2, 1, 3}); });
   add("permute of nothing", {0, 2}, [](const Vars& v) { return permute(v[0], {1, 0}); });
   add("narrow", {3, 7}, [](const Vars& v) { return narrow(v[0], 1, 2, 3); });

@@ -1,4 +1,6 @@
 // Leaves: where gradients go, who is asked for one, and the hooks that say that one is complete.
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -110,9 +112,20 @@ TEST_CASE("A frozen operand keeps nothing alive: the other's tensor is not saved
   const AllocatorScope scope(allocator);
   const Var w(normal({8, 8}, "w")), b = leaf(normal({8}, "b"));
   const auto live = [&] { return allocator->ledger().of(Category::Activations).live; };
-  const int64_t before = live();
-  Var y = linear(Var(normal({100, 8}, "x")), w, b);  // dW is not wanted, so x dies here
-  CHECK(live() - before == 100 * 8 * 8);             // y alone
+  const std::vector<std::function<Var(const Var&)>> table = {
+      [&](const Var& x) { return linear(x, w, b); },
+      [&](const Var& x) { return linear_transposed(x * b, w); },
+      [&](const Var& x) { return matmul(x * b, w); },
+      [&](const Var& x) { return x * b * Var(w.data().narrow(0, 0, 1)); },
+      [&](const Var& x) { return b - x; },
+  };
+  for (size_t i = 0; i < table.size(); ++i) {
+    INFO("row " << i);
+    const int64_t before = live();
+    const Var y = table[i](Var(normal({100, 8}, "x")));
+    const int64_t kept = i == 0 || i == 4 ? 1 : 2;  // y alone, or y and the x that db needs
+    CHECK(live() - before == kept * 100 * 8 * 8);
+  }
 }
 
 TEST_CASE("Under NoGrad nothing is recorded, and nothing is saved") {
