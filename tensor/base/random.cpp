@@ -1,5 +1,6 @@
 #include "tensor/base/random.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -11,53 +12,62 @@ namespace {
 constexpr uint32_t kMultiplier0 = 0xD2511F53U, kMultiplier1 = 0xCD9E8D57U;  // constants of the paper
 constexpr uint32_t kWeyl0 = 0x9E3779B9U, kWeyl1 = 0xBB67AE85U;
 
-// Sixteen blocks side by side, which the compiler turns into vectors: words[i] of block counter_low + i.
-constexpr int kSideBySide = 16;
-struct PhiloxBatch {
-  uint32_t word[4][kSideBySide];
+// Ten rounds on one counter, the words in registers.
+struct Words {
+  uint32_t a, b, c, d;
 };
-PhiloxBatch philox_batch(uint64_t key, uint64_t counter_high, uint64_t counter_low) {
-  PhiloxBatch c;
-  for (int i = 0; i < kSideBySide; ++i) {
-    const uint64_t low = counter_low + static_cast<uint64_t>(i);
-    c.word[0][i] = static_cast<uint32_t>(low);
-    c.word[1][i] = static_cast<uint32_t>(low >> 32);
-    c.word[2][i] = static_cast<uint32_t>(counter_high);
-    c.word[3][i] = static_cast<uint32_t>(counter_high >> 32);
-  }
+inline Words ten_rounds(Words w, uint64_t key) {
   uint32_t k0 = static_cast<uint32_t>(key), k1 = static_cast<uint32_t>(key >> 32);
   for (int round = 0; round < 10; ++round) {
-    for (int i = 0; i < kSideBySide; ++i) {
-      const uint64_t p0 = static_cast<uint64_t>(kMultiplier0) * c.word[0][i];
-      const uint64_t p1 = static_cast<uint64_t>(kMultiplier1) * c.word[2][i];
-      c.word[0][i] = static_cast<uint32_t>(p1 >> 32) ^ c.word[1][i] ^ k0;
-      c.word[1][i] = static_cast<uint32_t>(p1);
-      c.word[2][i] = static_cast<uint32_t>(p0 >> 32) ^ c.word[3][i] ^ k1;
-      c.word[3][i] = static_cast<uint32_t>(p0);
-    }
-    k0 += kWeyl0;
-    k1 += kWeyl1;
-  }
-  return c;
-}
-
-float uniform_of(uint32_t word) { return static_cast<float>(word >> 8) * 0x1p-24F; }
-
-}  // namespace
-
-std::array<uint32_t, 4> philox(uint64_t key, uint64_t counter_high, uint64_t counter_low) {
-  std::array<uint32_t, 4> c = {static_cast<uint32_t>(counter_low), static_cast<uint32_t>(counter_low >> 32),
-                               static_cast<uint32_t>(counter_high), static_cast<uint32_t>(counter_high >> 32)};
-  uint32_t k0 = static_cast<uint32_t>(key), k1 = static_cast<uint32_t>(key >> 32);
-  for (int round = 0; round < 10; ++round) {
-    const uint64_t p0 = static_cast<uint64_t>(kMultiplier0) * c[0];
-    const uint64_t p1 = static_cast<uint64_t>(kMultiplier1) * c[2];
-    c = {static_cast<uint32_t>(p1 >> 32) ^ c[1] ^ k0, static_cast<uint32_t>(p1), static_cast<uint32_t>(p0 >> 32) ^ c[3] ^ k1,
+    const uint64_t p0 = static_cast<uint64_t>(kMultiplier0) * w.a, p1 = static_cast<uint64_t>(kMultiplier1) * w.c;
+    w = {static_cast<uint32_t>(p1 >> 32) ^ w.b ^ k0, static_cast<uint32_t>(p1), static_cast<uint32_t>(p0 >> 32) ^ w.d ^ k1,
          static_cast<uint32_t>(p0)};
     k0 += kWeyl0;
     k1 += kWeyl1;
   }
-  return c;
+  return w;
+}
+
+// Sixteen consecutive blocks side by side, which the compiler turns into vectors: word[w][i] of block counter_low + i.
+constexpr uint32_t kSideBySide = 16;
+struct PhiloxBatch {
+  uint32_t word[4][kSideBySide];
+};
+void philox_batch(uint64_t key, uint64_t counter_high, uint64_t counter_low, PhiloxBatch& batch) {
+  const uint32_t low = static_cast<uint32_t>(counter_low), above = static_cast<uint32_t>(counter_low >> 32);
+  const uint32_t high = static_cast<uint32_t>(counter_high), highest = static_cast<uint32_t>(counter_high >> 32);
+  for (uint32_t i = 0; i < kSideBySide; ++i) {
+    const uint32_t sum = low + i;
+    const Words words = ten_rounds({sum, above + (sum < low ? 1U : 0U), high, highest}, key);
+    batch.word[0][i] = words.a;
+    batch.word[1][i] = words.b;
+    batch.word[2][i] = words.c;
+    batch.word[3][i] = words.d;
+  }
+}
+
+float uniform_of(uint32_t word) { return static_cast<float>(word >> 8) * 0x1p-24F; }
+
+// Box & Muller (1958): two words make one uniform of 53 bits, two uniforms make a pair of normals.
+struct NormalPair {
+  double radius, angle;
+  double even() const { return radius * std::cos(angle); }
+  double odd() const { return radius * std::sin(angle); }
+};
+NormalPair normal_pair(const std::array<uint32_t, 4>& w) {
+  const auto join = [](uint32_t high, uint32_t low) { return (static_cast<uint64_t>(high) << 32 | low) >> 11; };
+  const double u = static_cast<double>(join(w[0], w[1]) + 1) * 0x1p-53;  // in (0, 1]: log(u) is finite
+  const double v = static_cast<double>(join(w[2], w[3])) * 0x1p-53;
+  return {std::sqrt(-2.0 * std::log(u)), 2.0 * std::numbers::pi * v};
+}
+
+}  // namespace
+
+std::array<uint32_t, 4> philox(uint64_t key, uint64_t counter_high, uint64_t counter_low) {
+  const Words w = ten_rounds({static_cast<uint32_t>(counter_low), static_cast<uint32_t>(counter_low >> 32),
+                              static_cast<uint32_t>(counter_high), static_cast<uint32_t>(counter_high >> 32)},
+                             key);
+  return {w.a, w.b, w.c, w.d};
 }
 
 RandomStream::RandomStream(uint64_t seed, std::string_view purpose, uint64_t index)
@@ -70,22 +80,37 @@ float RandomStream::uniform(uint64_t i) const { return uniform_of(bits(i)); }
 void RandomStream::uniforms(uint64_t first, std::span<float> out) const {
   size_t skip = first % 4;
   uint64_t block = first / 4;
+  PhiloxBatch batch;
+  float number[4 * kSideBySide];
   for (size_t done = 0; done < out.size(); block += kSideBySide, skip = 0) {
-    const PhiloxBatch batch = philox_batch(key_, index_, block);
-    for (size_t i = skip; i < 4 * kSideBySide && done < out.size(); ++i) {
-      out[done++] = uniform_of(batch.word[i % 4][i / 4]);
+    philox_batch(key_, index_, block, batch);
+    for (size_t i = 0; i < kSideBySide; ++i) {
+      for (size_t w = 0; w < 4; ++w) {
+        number[4 * i + w] = uniform_of(batch.word[w][i]);
+      }
+    }
+    const size_t count = std::min(4 * kSideBySide - skip, out.size() - done);
+    std::copy_n(number + skip, count, out.data() + done);
+    done += count;
+  }
+}
+
+void RandomStream::normals(uint64_t first, std::span<double> out) const {
+  for (size_t done = 0; done < out.size();) {
+    const uint64_t i = first + done;
+    const NormalPair pair = normal_pair(philox(key_, index_, i / 2));
+    if (i % 2 == 0) {
+      out[done++] = pair.even();
+    }
+    if (done < out.size()) {
+      out[done++] = pair.odd();
     }
   }
 }
 
 double RandomStream::normal(uint64_t i) const {
-  // Two words make one uniform of 53 bits; two uniforms make a pair of normals, of which i mod 2 chooses one.
-  const auto w = philox(key_, index_, i / 2);
-  const auto join = [](uint32_t high, uint32_t low) { return (static_cast<uint64_t>(high) << 32 | low) >> 11; };
-  const double u = static_cast<double>(join(w[0], w[1]) + 1) * 0x1p-53;  // in (0, 1]: log(u) is finite
-  const double v = static_cast<double>(join(w[2], w[3])) * 0x1p-53;
-  const double radius = std::sqrt(-2.0 * std::log(u)), angle = 2.0 * std::numbers::pi * v;
-  return radius * (i % 2 == 0 ? std::cos(angle) : std::sin(angle));
+  const NormalPair pair = normal_pair(philox(key_, index_, i / 2));
+  return i % 2 == 0 ? pair.even() : pair.odd();
 }
 
 uint64_t RandomStream::below(uint64_t i, uint64_t n) const {

@@ -11,7 +11,7 @@ using namespace ringlet::test;
 
 namespace {
 
-constexpr uint64_t kMany = 1 << 18;
+constexpr uint64_t kMany = 1 << 16;
 
 // Means of powers: E[x], E[x²], E[x³], E[x⁴].
 template <typename Draw>
@@ -73,13 +73,16 @@ TEST_CASE("streams of another seed, purpose or index are independent", "[tensor]
   CHECK(correlation(stream, RandomStream(1, "a", 0)) == Approx(1).epsilon(0.02));
 }
 
-TEST_CASE("uniforms are the numbers of uniform, from any first index", "[tensor]") {
+TEST_CASE("uniforms and normals are the numbers of uniform and normal, from any first index", "[tensor]") {
   const RandomStream stream(9, "batch", 2);
   for (const uint64_t first : {uint64_t{0}, uint64_t{1}, uint64_t{2}, uint64_t{3}, uint64_t{61}, (uint64_t{1} << 34) - 3}) {
     for (const size_t count : {0, 1, 2, 5, 63, 64, 65, 200}) {
       std::vector<float> got(count);
+      std::vector<double> normal(count);
       stream.uniforms(first, got);
-      for (size_t i = 0; i < count; ++i) REQUIRE(got[i] == stream.uniform(first + i));
+      stream.normals(first, normal);
+      for (size_t i = 0; i < count; ++i)
+        REQUIRE((got[i] == stream.uniform(first + i) && normal[i] == stream.normal(first + i)));
     }
   }
 }

@@ -13,11 +13,9 @@ namespace ringlet::test {
 template <typename T>
 std::vector<T> normals(int64_t count, std::string_view name) {
   const RandomStream stream(7, name);
-  std::vector<T> values(static_cast<size_t>(count));
-  for (size_t i = 0; i < values.size(); ++i) {
-    values[i] = static_cast<T>(stream.normal(i));
-  }
-  return values;
+  std::vector<double> values(static_cast<size_t>(count));
+  stream.normals(0, values);
+  return {values.begin(), values.end()};
 }
 
 inline Tensor normal(const Shape& shape, std::string_view name, DType dtype = DType::F32) {

@@ -123,7 +123,8 @@ void sum_columns(int64_t rows, int64_t first, int64_t last, T* y, F&& f) {
 /// The larger one, or the NaN if there is one.
 template <typename T>
 T larger(T a, T b) {
-  return (a < b) | (b != b) ? b : a;  // NOLINT: | on purpose, a branch would keep the loop from running in vectors
+  const T larger_or_a = a < b ? b : a;  // a where either is NaN
+  return b != b ? b : larger_or_a;
 }
 
 /// The largest of x_0 … x_{n−1}, −inf when there are none, NaN when there is a NaN.
@@ -136,6 +137,7 @@ T max_lanes(const T* x, int64_t n) {
   }
   int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes) {
+#pragma GCC unroll 1  // or GCC unrolls the lanes before it looks for vectors, and then finds none
     for (int64_t l = 0; l < kLanes; ++l) {
       lane[l] = larger(lane[l], x[i + l]);
     }
