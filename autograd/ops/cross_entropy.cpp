@@ -7,7 +7,7 @@ namespace {
 
 // [snippet: rule]
 // L = Σ_n log Σ_v exp(z_nv) − z_n,label          over the rows n that are counted
-// dz = d·(softmax(z) − onehot(label))            z: [N, V]   d = ∂/∂L: []
+// dz = d·(softmax(z) − onehot(label))            z: [N, V]   d = dL: []
 struct CrossEntropyRule {
   static constexpr std::string_view kName = "cross_entropy";
   Saved z, targets, log_sum;  // [N, V]  [N]  [N]
