@@ -1,4 +1,5 @@
-// A tensor kept for backward, with a seal on its content.
+// A tensor kept for backward, with a seal on its content. The seal sees every call that gives access for writing, not what is
+// written later through a pointer that was taken before the tensor was saved.
 #pragma once
 
 #include <utility>

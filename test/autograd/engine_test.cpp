@@ -149,7 +149,8 @@ TEST_CASE("A tied variable gets the sum of its uses [F1]") {
 }
 
 TEST_CASE("One variable under two handles is one variable [F3]") {
-  const Var w = leaf(1.0), other = w;
+  const Var w = leaf(1.0);
+  const Var other = w;  // NOLINT(performance-unnecessary-copy-initialization): the copy is what is tested
   backward(w * 2.0 + other * 5.0);
   CHECK(w.same_as(other));
   CHECK(w.grad().item() == 7.0);
