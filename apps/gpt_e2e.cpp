@@ -51,7 +51,7 @@ ExitCode gpt_e2e(TrainConfig config, Communicator& world) {
   outcome.final_param_hash = run.parallel().parameter_hash();
   outcome.heldout_loss = heldout.evaluate_now();
   outcome.invariants = {loss_falls(outcome.steps, config, world.size()), replicas_equal(outcome.steps, world.size()),
-                        memory_matches(outcome.memory, config.strategy),
+                        memory_matches(outcome.memory, config),
                         resume_invariant(proof, saver.snapshot(), outcome.steps, config, data, world)};
   report_outcome(printer, outcome, saver.last_saved(), run, data);
   write_summary(outcome, config, world);

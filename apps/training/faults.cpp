@@ -13,7 +13,7 @@
 namespace ringlet {
 namespace {
 
-constexpr std::array kWhat = {"throw", "throw-save", "throw-load", "kill", "nan-loss", "nan-grad"};
+constexpr std::array kWhat = {"throw", "throw-save", "throw-load", "kill", "drift", "nan-loss", "nan-grad"};
 
 [[noreturn]] void raise_fault(const std::string& where) { throw std::runtime_error("fault on purpose, " + where); }
 
@@ -66,8 +66,14 @@ void Faults::on_backward(int64_t step, LossSum& local) {
 }
 
 void Faults::on_step(const StepRecord& record) {
-  if (fault_ && fault_->step == record.step && fault_->what == "throw-save") {
+  if (!fault_ || fault_->step != record.step) {
+    return;
+  }
+  if (fault_->what == "throw-save") {
     raise_fault(message("before the checkpoint of step {}", record.step));
+  } else if (fault_->what == "drift") {
+    Tensor parameter = model_.parameters().front().var.data();
+    *parameter.mutable_data<float>() += 1.0F;
   }
 }
 

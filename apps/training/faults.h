@@ -13,6 +13,7 @@ namespace ringlet {
 /// RINGLET_FAULT="WHAT[:rank=R][:step=S]"; all ranks and step 1 when not said. WHAT:
 ///   throw     an exception in the step, after backward        throw-save   when the checkpoint of step S is due
 ///   throw-load   when a checkpoint is about to be read         kill         SIGKILL in the step
+///   drift     after the step one parameter is another on this rank
 ///   nan-loss  this rank's loss of the step becomes NaN         nan-grad     one element of this rank's gradient does
 /// Anything else is an `Error`. Unset, as in every real run, nothing happens.
 struct Fault {

@@ -29,6 +29,14 @@ std::string why_it_may_rise(const std::vector<StepRecord>& history, const TrainC
   return "";
 }
 
+// Numbers of 4 bytes per parameter: the moments, and with ZeRO-1 a master copy, shared by N ranks.
+std::string memory_claim(const TrainConfig& config) {
+  const bool zero1 = config.strategy == "zero1";
+  const int moments = config.optimizer.name == "adamw" ? 2 : (config.optimizer.momentum > 0.0 ? 1 : 0);
+  return message("optimizer bytes per rank equal {}'s {}P{}", zero1 ? "ZeRO-1" : "DDP", 4 * (moments + (zero1 ? 1 : 0)),
+                 zero1 ? "/N" : "");
+}
+
 std::string plural(int64_t count, const char* noun) { return message("{} {}{}", count, noun, count == 1 ? "" : "s"); }
 
 }  // namespace
@@ -92,13 +100,8 @@ Invariant replicas_equal(const std::vector<StepRecord>& history, int world_size)
   return result;
 }
 
-Invariant memory_matches(const MemoryProfile& profile, std::string_view strategy) {
-  const bool zero1 = strategy == "zero1";
-  Invariant result = {.letter = 'c',
-                      .holds = profile.optimizer_matches(),
-                      .claim = zero1 ? "optimizer bytes per rank equal ZeRO-1's 12P/N"
-                                     : message("optimizer bytes per rank equal the formula of {}", strategy),
-                      .detail = {}};
+Invariant memory_matches(const MemoryProfile& profile, const TrainConfig& config) {
+  Invariant result = {.letter = 'c', .holds = profile.optimizer_matches(), .claim = memory_claim(config), .detail = {}};
   for (size_t rank = 0; rank < profile.rows.size() && result.detail.empty(); ++rank) {
     const MemoryRow& row = profile.rows[rank];
     if (row.held.optimizer != row.formula.optimizer) {
@@ -107,11 +110,8 @@ Invariant memory_matches(const MemoryProfile& profile, std::string_view strategy
     }
   }
   if (*result.holds) {
-    const int64_t bytes = profile.rows.front().held.optimizer;
-    result.detail =
-        zero1 ? message("{} bytes on every rank (fp32 master copy and moments, padded to N = {}), counted at the allocator",
-                        bytes, profile.rows.size())
-              : message("{} bytes on every rank, counted at the allocator", bytes);
+    result.detail = message("{} bytes on every rank, padded to N = {}, counted at the allocator",
+                            profile.rows.front().held.optimizer, profile.rows.size());
   }
   return result;
 }

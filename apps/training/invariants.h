@@ -35,6 +35,6 @@ Invariant loss_falls(const std::vector<StepRecord>& history, const TrainConfig& 
 /// (b)
 Invariant replicas_equal(const std::vector<StepRecord>& history, int world_size);
 /// (c)
-Invariant memory_matches(const MemoryProfile& profile, std::string_view strategy);
+Invariant memory_matches(const MemoryProfile& profile, const TrainConfig& config);
 
 }  // namespace ringlet

@@ -1,6 +1,7 @@
 // Those who look on while a model trains: tables, files, checkpoints, proofs.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <initializer_list>
 #include <vector>
@@ -42,7 +43,10 @@ class Observers final : public Observer {
 /// Keeps every record.
 class History final : public Observer {
  public:
-  explicit History(int64_t expected_steps) { records_.reserve(static_cast<size_t>(expected_steps)); }
+  /// Memory for the first 65,536 is taken here, not in the loop.
+  explicit History(int64_t expected_steps) {
+    records_.reserve(static_cast<size_t>(std::min<int64_t>(expected_steps, 1 << 16)));
+  }
   void on_step(const StepRecord& record) override { records_.push_back(record); }
   const std::vector<StepRecord>& records() const { return records_; }
 

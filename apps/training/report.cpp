@@ -35,8 +35,7 @@ RunDescription describe(const TrainConfig& config, const Strategy& parallel, con
                            model.heads, model.vocab_size, model.seq_len),
           .data = data,
           .threads = threads.text(world.size()),
-          .batch = message("{} sequences a step, in {} micro-batches of up to {}", batches.sequences, batches.count(),
-                           batches.batch_size)};
+          .batch = message("{} sequences a step, {} at a time", batches.sequences, batches.batch_size)};
 }
 
 void Printer::line(const std::string& text) const {

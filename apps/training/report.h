@@ -27,7 +27,7 @@ struct RunDescription {
   std::string model;    // "2 blocks, width 32, …"
   std::string data;     // Dataset::description
   std::string threads;  // ThreadChoice::text
-  std::string batch;    // "16 sequences a step: 4 micro-batches of 4 x 16 tokens"
+  std::string batch;    // "16 sequences a step, 4 at a time"
 };
 RunDescription describe(const TrainConfig& config, const Strategy& parallel, const Communicator& world,
                         const ThreadChoice& threads, const std::string& data);

@@ -9,6 +9,7 @@
 #include "apps/training/failure.h"
 #include "apps/training/launcher.h"
 #include "apps/training/parent_death.h"
+#include "apps/training/threads.h"
 #include "apps/training/warm_heap.h"
 #include "collectives/backends/mpi.h"
 #include "collectives/factory.h"
@@ -79,6 +80,7 @@ int run_rank(const Program& program, const Request& request, const std::exceptio
 }  // namespace
 
 int run_main(const Program& program, int argc, char** argv) {
+  sleep_soon_when_waiting(argv);
   keep_heap_warm();
   const bool is_rank = launched_by_mpi();
   if (is_rank) {

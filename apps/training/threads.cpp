@@ -1,8 +1,10 @@
 #include "apps/training/threads.h"
 
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <bitset>
 #include <cmath>
 #include <cstdlib>
@@ -78,6 +80,16 @@ ThreadChoice share_of_cores(int cores, int ranks_on_host, int64_t from_environme
     choice.why += message("; OMP_NUM_THREADS={} would oversubscribe them", from_environment);
   }
   return choice;
+}
+
+void sleep_soon_when_waiting([[maybe_unused]] char** argv) {
+#if defined(_OPENMP)
+  std::array<char, 4096> self{};
+  if (std::getenv("GOMP_SPINCOUNT") == nullptr && std::getenv("OMP_WAIT_POLICY") == nullptr &&
+      readlink("/proc/self/exe", self.data(), self.size() - 1) > 0 && setenv("GOMP_SPINCOUNT", "1000", 0) == 0) {
+    execv(self.data(), argv);  // returns only if it fails: then waits are merely longer
+  }
+#endif
 }
 
 ThreadChoice choose_threads(Communicator& world, int64_t asked) {

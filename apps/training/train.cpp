@@ -1,8 +1,10 @@
 #include "apps/training/train.h"
 
+#include <bit>
 #include <chrono>
 
 #include "nn/dropout.h"
+#include "tensor/base/hash.h"
 
 namespace ringlet {
 namespace {
@@ -24,7 +26,8 @@ StepRecord record_of(int64_t step, const StepResult& result, Guard::Verdict verd
 void look_at_parameters(Strategy& parallel, StepRecord& record) {
   record.param_norm = parallel.parameter_norm();
   record.param_hash = parallel.parameter_hash();
-  record.replicas_equal = parallel.replicas_equal(record.param_hash);
+  const auto norm_bits = std::bit_cast<uint64_t>(record.param_norm);
+  record.replicas_equal = parallel.replicas_equal(record.param_hash ^ mix64(norm_bits));  // both in one message
 }
 
 }  // namespace

@@ -63,8 +63,13 @@ Manifest TrainingRun::save(const std::string& dir, int64_t step) {
 }
 
 std::vector<std::string> TrainingRun::load(const std::string& path) {
-  const Meta meta = read_manifest(path, world_).meta;
-  const SettingsChange change = compare_settings(settings_, meta);
+  const Manifest manifest = read_manifest(path, world_);
+  const Meta& meta = manifest.meta;
+  SettingsChange change = compare_settings(settings_, meta);
+  if (manifest.world_size != world_.size()) {
+    auto& lines = change.refused.empty() ? change.announced : change.refused;
+    lines.push_back(message("{} ranks read what {} ranks wrote", world_.size(), manifest.world_size));
+  }
   check<CheckpointError>(change.refused.empty(), "checkpoint {}: belongs to another run: {}", path, joined(change.refused));
   const auto step = number_in<int64_t>(meta, "step");
   const auto updates = number_in<int64_t>(meta, "updates");

@@ -1,0 +1,160 @@
+// Between the command line and the first step: threads, settings, files, when to save.
+#include "apps/training/checkpoint_saver.h"
+#include "apps/training/failure.h"
+#include "apps/training/launcher.h"
+#include "apps/training/output_file.h"
+#include "apps/training/settings.h"
+#include "apps/training/threads.h"
+#include "test/apps/scratch_file.h"
+#include "test/support/catch.h"
+#include "test/support/run_ranks.h"
+
+using namespace ringlet;
+using Catch::Matchers::Contains;
+
+TEST_CASE("files are checked before and replaced whole; a device is written, never replaced", "[preparation]") {
+  const test::ScratchFolder folder;
+  CHECK_THROWS_AS(require_writable("--summary", folder.path("none/file")), UsageError);
+  CHECK_THROWS_AS(require_writable("--summary", folder.path()), UsageError);
+  require_writable("--summary", folder.path("file"));
+  CHECK(std::filesystem::is_empty(folder.path()));
+  write_whole_file(folder.path("file"), "first");
+  write_whole_file(folder.path("file"), "second");
+  CHECK(folder.read("file") == "second");
+  require_writable("--summary", "/dev/null");
+  write_whole_file("/dev/null", "gone");
+  CHECK(std::filesystem::is_character_file("/dev/null"));
+  CHECK_THROWS_AS(write_whole_file(folder.path("none/file"), "x"), DataError);
+}
+
+TEST_CASE("checkpoints are due at multiples before the end; at the end when asked, or when there is no other",
+          "[preparation]") {
+  struct Row {
+    SaveSchedule schedule;
+    std::vector<int64_t> due;
+    int64_t proof_from;
+  };
+  const std::vector<Row> rows = {
+      {{.interval = 10, .first_step = 0, .last_step = 20}, {10}, 10},
+      {{.interval = 5, .first_step = 0, .last_step = 20}, {5, 10, 15}, 15},
+      {{.interval = 10, .first_step = 0, .last_step = 10}, {10}, 10},
+      {{.interval = 10, .first_step = 0, .last_step = 20, .at_end = true}, {10, 20}, 10},
+      {{.interval = 0, .first_step = 0, .last_step = 20}, {}, -1},
+      {{.interval = 0, .first_step = 0, .last_step = 20, .at_end = true}, {20}, 20},
+      {{.interval = 30, .first_step = 0, .last_step = 20}, {}, -1},
+      {{.interval = 10, .first_step = 10, .last_step = 20}, {}, -1},
+      {{.interval = 10, .first_step = 10, .last_step = 40}, {20, 30}, 30},
+      {{.interval = 1, .first_step = 0, .last_step = 1}, {1}, 1},
+  };
+  for (const Row& row : rows) {
+    std::vector<int64_t> due;
+    for (int64_t step = row.schedule.first_step + 1; step <= row.schedule.last_step; ++step) {
+      if (row.schedule.due(step)) {
+        due.push_back(step);
+      }
+    }
+    CAPTURE(row.schedule.interval, row.schedule.first_step, row.schedule.last_step);
+    CHECK(due == row.due);
+    CHECK(row.schedule.last_before_end() == row.proof_from);
+  }
+}
+
+TEST_CASE("[L2] what a resumed run is asked to do differently is refused or announced by name", "[preparation]") {
+  TrainConfig config;
+  const auto saved_of = [](const Settings& settings) {
+    return std::map<std::string, std::string>(settings.begin(), settings.end());
+  };
+  const auto saved = saved_of(settings_of(config, 4, 7));
+  const auto refused = [&](auto change, const char* flag) {
+    TrainConfig other;
+    change(other);
+    const SettingsChange found = compare_settings(settings_of(other, 4, 7), saved);
+    CAPTURE(flag);
+    REQUIRE(found.refused.size() == 1);
+    CHECK_THAT(found.refused.front(), Contains(flag));
+  };
+  CHECK(compare_settings(settings_of(config, 4, 7), saved).refused.empty());
+  refused([](TrainConfig& c) { c.model.seed = 42; }, "--seed is 42, was 41");
+  refused([](TrainConfig& c) { c.global_batch_size = 32; }, "--global-batch-size is 32, was 16");
+  refused([](TrainConfig& c) { c.model.layers = 3; }, "--layers");
+  refused([](TrainConfig& c) { c.model.tied_head = true; }, "--tied-head");
+  refused([](TrainConfig& c) { c.schedule.lr = 1e-3; }, "--lr is 0.001");
+  refused([](TrainConfig& c) { c.clip = 1.0; }, "--clip");
+  refused([](TrainConfig& c) { c.strategy = "ddp"; }, "--strategy is ddp, was zero1");
+  refused([](TrainConfig& c) { c.optimizer.beta2 = 0.99; }, "--beta2");
+  refused([](TrainConfig& c) { c.corpus = "x"; }, "--corpus");
+
+  TrainConfig longer;
+  longer.steps = 40;
+  const SettingsChange harmless = compare_settings(settings_of(longer, 4, 7), saved);
+  CHECK(harmless.refused.empty());  // a constant rate has no horizon
+  REQUIRE(harmless.announced.size() == 1);
+  CHECK_THAT(harmless.announced.front(), Contains("--steps is 40, was 20"));
+
+  TrainConfig cosine;
+  cosine.schedule.kind = Schedule::Kind::Cosine;
+  cosine.schedule.horizon = 100;
+  const auto saved_cosine = saved_of(settings_of(cosine, 4, 7));
+  cosine.schedule.horizon = 200;
+  REQUIRE(compare_settings(settings_of(cosine, 4, 7), saved_cosine).refused.size() == 1);
+  CHECK_THAT(compare_settings(settings_of(cosine, 4, 7), saved_cosine).refused.front(), Contains("--horizon is 200, was 100"));
+
+  // Another number of ranks changes the run only where it changes the batch.
+  CHECK(compare_settings(settings_of(config, 2, 7), saved).refused.size() == 1);
+  TrainConfig fixed;
+  fixed.global_batch_size = 16;
+  CHECK(compare_settings(settings_of(fixed, 2, 7), saved).refused.empty());
+  TrainConfig text;
+  text.corpus = "text";
+  CHECK(compare_settings(settings_of(text, 4, 8), saved_of(settings_of(text, 4, 7))).refused.size() == 1);
+}
+
+TEST_CASE("[G4] ranks that were started with different flags are told which", "[preparation]") {
+  for (const int P : {1, 4}) {
+    CHECK_NOTHROW(
+        test::run_ranks(P, [](Communicator& world) { require_same_settings(world, settings_of({}, world.size(), 0)); }));
+  }
+  std::vector<std::string> messages(4);
+  test::run_ranks(4, [&](Communicator& world) {
+    TrainConfig config;
+    config.model.seed = world.rank() == 2 ? 1338 : 1337;
+    try {
+      require_same_settings(world, settings_of(config, world.size(), 0));
+    } catch (const AgreedFailure& failure) {
+      messages[static_cast<size_t>(world.rank())] = failure.exit_code() == ExitCode::Usage ? failure.what() : "";
+    }
+  });
+  for (const std::string& text : messages) {
+    CHECK_THAT(text, Contains("rank 2") && Contains("--seed 1338 where rank 0 has --seed 1337"));
+  }
+}
+
+TEST_CASE("[I5] a rank gets its share of the cores; the environment can lower it, only --threads can raise it",
+          "[preparation]") {
+  struct Row {
+    int cores, ranks;
+    int64_t environment, asked;
+    int threads;
+  };
+  const std::vector<Row> rows = {
+      {2, 1, 0, 0, 2}, {2, 2, 0, 0, 1}, {2, 4, 0, 0, 1}, {2, 4, 4, 0, 1},  {2, 1, 4, 0, 2},
+      {2, 1, 1, 0, 1}, {2, 4, 0, 3, 3}, {7, 2, 0, 0, 3}, {64, 8, 4, 0, 4}, {1, 1, 0, 0, 1},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.cores, row.ranks, row.environment, row.asked);
+    CHECK(share_of_cores(row.cores, row.ranks, row.environment, row.asked).threads == row.threads);
+  }
+  CHECK(share_of_cores(2, 4, 0, 0).text(4) == "4 ranks x 1 thread (2 cores / 4 ranks)");
+  CHECK_THAT(share_of_cores(2, 4, 4, 0).text(4), Contains("OMP_NUM_THREADS=4 would oversubscribe"));
+}
+
+TEST_CASE("what mpirun ended with becomes an exit code of ours", "[preparation]") {
+  const auto exited = [](int code) { return code << 8; };
+  for (const int code : {0, 1, 2, 3, 4, 5, 6, 7, 75}) {
+    CHECK(exit_code_of_job(exited(code), false) == code);
+  }
+  CHECK(exit_code_of_job(exited(137), false) == 5);  // a rank killed
+  CHECK(exit_code_of_job(exited(139), false) == 5);  // a rank crashed
+  CHECK(exit_code_of_job(9, false) == 5);            // mpirun itself killed
+  CHECK(exit_code_of_job(exited(1), true) == 130);   // Ctrl-C
+}

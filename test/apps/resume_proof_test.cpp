@@ -1,0 +1,82 @@
+#include "apps/training/resume_proof.h"
+
+#include <cmath>
+
+#include "test/apps/scratch_file.h"
+#include "test/support/catch.h"
+#include "test/support/run_ranks.h"
+
+using namespace ringlet;
+using Catch::Matchers::Contains;
+
+namespace {
+
+// A run of 3 of 5 steps saved, and then the proof, after `tamper` has changed what the proof is given; what rank 0 says of it.
+template <typename Tamper>
+std::string proved(int P, const Tamper& tamper) {
+  const test::ScratchFolder folder;
+  std::string line;
+  test::run_ranks(P, [&](Communicator& world) {
+    TrainConfig config;
+    config.steps = 5;
+    config.model.dropout = 0.1;
+    const TrainingData data = read_training_data(config, world);
+    TrainingRun run(config, data, world);
+    History history(5);
+    run.train_until(3, history);
+    run.save(folder.path(), 3);
+    Snapshot snapshot = {3, run.parallel().updates(), folder.path("step_00000003"), {}};
+    copy_state(run.parallel().state(), snapshot.bytes);
+    run.train_until(5, history);
+    std::vector<StepRecord> records = history.records();
+    tamper(world.rank(), snapshot, records);
+    const Invariant proof = prove_resume(snapshot, records, config, data, world);
+    if (world.rank() == 0) {
+      line = proof.line();
+    }
+  });
+  return line;
+}
+
+}  // namespace
+
+TEST_CASE("invariant d: fresh objects that load a checkpoint end where the first run did", "[resume]") {
+  for (const int P : {1, 2, 3, 4}) {
+    const std::string line = proved(P, [](int, Snapshot&, std::vector<StepRecord>&) {});
+    CHECK_THAT(line,
+               Contains("RESUME VERIFIED (d) the step-3 checkpoint reloads byte-equal") && Contains("continue to step 5"));
+  }
+}
+
+TEST_CASE("invariant d fails on one byte of one rank, on one bit of one loss, on another last hash, and says which",
+          "[resume]") {
+  using Records = std::vector<StepRecord>;
+  const auto byte = [](int rank, Snapshot& snapshot, Records&) {
+    if (rank == 1) {
+      snapshot.bytes.back() ^= std::byte{1};
+    }
+  };
+  CHECK_THAT(proved(2, byte), Contains("FAILED (d)") && Contains("what rank 1 read back"));
+  const auto updates = [](int, Snapshot& snapshot, Records&) { snapshot.updates += 1; };
+  CHECK_THAT(proved(2, updates), Contains("FAILED (d)") && Contains("what rank 0 read back"));
+  const auto loss = [](int, Snapshot&, Records& records) { records[3].loss = std::nextafter(records[3].loss, 0.0); };
+  CHECK_THAT(proved(2, loss), Contains("FAILED (d)") && Contains("the loss differs at step 4"));
+  const auto hash = [](int, Snapshot&, Records& records) { records.back().param_hash += 1; };
+  CHECK_THAT(proved(2, hash), Contains("FAILED (d)") && Contains("ends with other parameters"));
+}
+
+TEST_CASE("a proof is made when it is cheap or asked for; otherwise the line says why not", "[resume]") {
+  TrainConfig config;
+  const auto decide = [&](int64_t from, int64_t to) {
+    return decide_on_proof(config, {.interval = from, .first_step = 0, .last_step = to});
+  };
+  CHECK(decide(10, 20).wanted);
+  CHECK(decide(50, 100).wanted);
+  CHECK(!decide(51, 102).wanted);
+  CHECK_THAT(decide(51, 102).why, Contains("51 steps would have to be repeated"));
+  CHECK_THAT(decide(0, 20).why, Contains("saves no checkpoint"));
+  config.verify_resume = true;
+  CHECK(decide(51, 102).wanted);
+  config.verify_resume = false;
+  CHECK(!decide(10, 20).wanted);
+}
