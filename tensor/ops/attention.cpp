@@ -40,8 +40,8 @@ kernels::AttentionKeys keys_of(const Tensor& numbered, const Tensor& key_padding
   return {seen, key_padding.defined() ? seen + numbered.numel() / 2 : nullptr};
 }
 
-Tensor scratch_for(const kernels::AttentionSizes& s, DType dtype) {
-  return Tensor::empty({kernels::attention_slots(s), kernels::attention_scratch(s)}, dtype);
+Tensor scratch_for(const kernels::AttentionSizes& s, const Tensor& key_padding, DType dtype) {
+  return Tensor::empty({kernels::attention_slots(s), kernels::attention_scratch(s, key_padding.defined())}, dtype);
 }
 
 void check_probability(std::string_view who, double p) {
@@ -60,7 +60,7 @@ Attended attention(const Tensor& qkv, int64_t heads, const Tensor& key_padding, 
     if (qkv.numel() == 0) {
       return out;
     }
-    Tensor scratch = scratch_for(s, qkv.dtype());
+    Tensor scratch = scratch_for(s, key_padding, qkv.dtype());
     kernels::attention(s, keys_of(keys, key_padding), {dropout.probability, &stream}, rows.data<T>(), out.y.mutable_data<T>(),
                        out.log_sum.mutable_data<double>(), scratch.mutable_data<T>());
     return out;
@@ -81,7 +81,7 @@ Tensor attention_backward(const Tensor& dy, const Tensor& qkv, const Attended& f
     if (qkv.numel() == 0) {
       return dqkv;
     }
-    Tensor scratch = scratch_for(s, qkv.dtype());
+    Tensor scratch = scratch_for(s, key_padding, qkv.dtype());
     kernels::attention_backward(s, keys_of(keys, key_padding), {dropout.probability, &stream}, gradient.data<T>(),
                                 rows.data<T>(), forward.log_sum.data<double>(), dqkv.mutable_data<T>(),
                                 scratch.mutable_data<T>());

@@ -182,7 +182,7 @@ void require_attention(int64_t tokens) {
   for (int64_t i = 0; i < tokens; ++i) seen[static_cast<size_t>(i)] = static_cast<int32_t>(i + 1);
   const auto qkv = normals<T>(in, "qkv"), dy = normals<T>(out, "dy");
   std::vector<T> there(in + kOffsets), y(out + kOffsets), dqkv(in + kOffsets),
-      scratch(kernels::attention_scratch(sizes) + kOffsets);
+      scratch(kernels::attention_scratch(sizes, false) + kOffsets);
   std::vector<T> first_y, first_dqkv;
   std::vector<double> log_sum(2 * tokens);
   for (int64_t offset = 0; offset < kOffsets; ++offset) {

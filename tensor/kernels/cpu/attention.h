@@ -24,7 +24,7 @@ struct AttentionDrop {
 };
 
 /// Elements of T in one slot of scratch. There is one slot, or one per head where heads run at the same time.
-int64_t attention_scratch(const AttentionSizes& sizes);
+int64_t attention_scratch(const AttentionSizes& sizes, bool padding);
 int64_t attention_slots(const AttentionSizes& sizes);
 
 /// y: [B, T, C]   log_sum: [B, H, T].

@@ -24,6 +24,10 @@ struct Simd<float> {
   static Simd load(const float* p) { return {_mm512_loadu_ps(p)}; }
   static Simd broadcast(float x) { return {_mm512_set1_ps(x)}; }
   void store(float* p) const { _mm512_storeu_ps(p, v); }
+  // Only the first n lanes: nothing behind them is read (they become 0) or written.
+  static Simd load_first(const float* p, int64_t n) { return {_mm512_maskz_loadu_ps(first(n), p)}; }
+  void store_first(float* p, int64_t n) const { _mm512_mask_storeu_ps(p, first(n), v); }
+  static __mmask16 first(int64_t n) { return static_cast<__mmask16>((1U << n) - 1U); }
   static Simd fma(Simd a, Simd b, Simd c) { return {_mm512_fmadd_ps(a.v, b.v, c.v)}; }
 };
 
@@ -34,6 +38,9 @@ struct Simd<double> {
   static Simd load(const double* p) { return {_mm512_loadu_pd(p)}; }
   static Simd broadcast(double x) { return {_mm512_set1_pd(x)}; }
   void store(double* p) const { _mm512_storeu_pd(p, v); }
+  static Simd load_first(const double* p, int64_t n) { return {_mm512_maskz_loadu_pd(first(n), p)}; }
+  void store_first(double* p, int64_t n) const { _mm512_mask_storeu_pd(p, first(n), v); }
+  static __mmask8 first(int64_t n) { return static_cast<__mmask8>((1U << n) - 1U); }
   static Simd fma(Simd a, Simd b, Simd c) { return {_mm512_fmadd_pd(a.v, b.v, c.v)}; }
 };
 
@@ -48,6 +55,11 @@ struct Simd<float> {
   static Simd load(const float* p) { return {_mm256_loadu_ps(p)}; }
   static Simd broadcast(float x) { return {_mm256_set1_ps(x)}; }
   void store(float* p) const { _mm256_storeu_ps(p, v); }
+  static Simd load_first(const float* p, int64_t n) { return {_mm256_maskload_ps(p, first(n))}; }
+  void store_first(float* p, int64_t n) const { _mm256_maskstore_ps(p, first(n), v); }
+  static __m256i first(int64_t n) {
+    return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(n)), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+  }
   static Simd fma(Simd a, Simd b, Simd c) { return {_mm256_fmadd_ps(a.v, b.v, c.v)}; }
 };
 
@@ -58,6 +70,9 @@ struct Simd<double> {
   static Simd load(const double* p) { return {_mm256_loadu_pd(p)}; }
   static Simd broadcast(double x) { return {_mm256_set1_pd(x)}; }
   void store(double* p) const { _mm256_storeu_pd(p, v); }
+  static Simd load_first(const double* p, int64_t n) { return {_mm256_maskload_pd(p, first(n))}; }
+  void store_first(double* p, int64_t n) const { _mm256_maskstore_pd(p, first(n), v); }
+  static __m256i first(int64_t n) { return _mm256_cmpgt_epi64(_mm256_set1_epi64x(n), _mm256_setr_epi64x(0, 1, 2, 3)); }
   static Simd fma(Simd a, Simd b, Simd c) { return {_mm256_fmadd_pd(a.v, b.v, c.v)}; }
 };
 
@@ -82,6 +97,14 @@ struct Simd {
   }
   void store(T* p) const {
     for (int64_t i = 0; i < kWidth; ++i) p[i] = v[i];
+  }
+  static Simd load_first(const T* p, int64_t n) {
+    Simd x;
+    for (int64_t i = 0; i < kWidth; ++i) x.v[i] = i < n ? p[i] : T{0};
+    return x;
+  }
+  void store_first(T* p, int64_t n) const {
+    for (int64_t i = 0; i < n; ++i) p[i] = v[i];
   }
   static Simd fma(Simd a, Simd b, Simd c) {
     for (int64_t i = 0; i < kWidth; ++i) c.v[i] = std::fma(a.v[i], b.v[i], c.v[i]);
