@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tensor/kernels/cpu/attention_rows.h"
+#include "tensor/kernels/cpu/attention_tile.h"
 #include "tensor/kernels/cpu/dropout.h"
 #include "tensor/kernels/cpu/parallel.h"
 #include "tensor/kernels/cpu/reduce.h"
@@ -12,22 +12,21 @@
 namespace ringlet::kernels {
 namespace {
 
-constexpr int64_t kRows = 16;  // query rows in a block: at most 15 keys of the future are computed in vain, and multiplied by 0
+constexpr int64_t kSlots = 32;  // how many heads may run at the same time
 
 int64_t work_per_head(const AttentionSizes& s) { return 2 * s.T * s.T * (s.D + 8); }
 
 template <typename T>
 struct Scratch {
-  T *p, *dp, *dropped;  // [kRows, width]   width: T in whole lanes
-  T* mask;              // [width]
-  T *kt, *vt;           // [D, width]
-  T *k, *v, *dk, *dv;   // [T, D]           with padding only
+  T *p, *dp, *mask, *dropped;  // [T, kQueries]
+  T* turned;                   // [D, kQueries]
+  T *k, *v, *dk, *dv;          // [T, D]           with padding only
 };
 template <typename T>
 Scratch<T> cut(T* slot, const AttentionSizes& s) {
-  const int64_t width = whole_lanes(s.T), block = kRows * width, turned = s.D * width, head = s.T * s.D;
-  T *mask = slot + 3 * block, *kt = mask + width, *k = kt + 2 * turned;
-  return {slot, slot + block, slot + 2 * block, mask, kt, kt + turned, k, k + head, k + 2 * head, k + 3 * head};
+  const int64_t tile = s.T * kQueries, head = s.T * s.D;
+  T *turned = slot + 4 * tile, *k = turned + s.D * kQueries;
+  return {slot, slot + tile, slot + 2 * tile, slot + 3 * tile, turned, k, k + head, k + 2 * head, k + 3 * head};
 }
 
 // One head: where its rows lie, and how many keys each sees.
@@ -48,21 +47,6 @@ void gather(MatrixView<T>& m, const int32_t* kept, int64_t count, int64_t D, T* 
   m = {to, D, 1};
 }
 
-// to[d, j] = m[j, d], zeros behind the last key: scores are then sums of rows, a register of keys at a time.
-template <typename T>
-void turn(const MatrixView<T>& m, int64_t count, int64_t D, int64_t width, T* to) {
-  for (int64_t first = 0; first < width; first += kLanes) {
-    const int64_t last = std::min(count, first + kLanes);
-    for (int64_t d = 0; d < D; ++d) {
-      T* row = to + d * width;
-      for (int64_t j = first; j < last; ++j) {
-        row[j] = m.data[j * m.row + d];
-      }
-      std::fill(row + std::max(first, last), row + first + kLanes, T(0));
-    }
-  }
-}
-
 template <typename T>
 Head<T> head_of(const AttentionSizes& s, const AttentionKeys& keys, const T* qkv, int64_t index, const Scratch<T>& scratch) {
   const int64_t C = s.H * s.D, row = 3 * C, b = index / s.H;
@@ -74,46 +58,81 @@ Head<T> head_of(const AttentionSizes& s, const AttentionKeys& keys, const T* qkv
     gather(head.k, head.kept, head.count, s.D, scratch.k);
     gather(head.v, head.kept, head.count, s.D, scratch.v);
   }
-  turn(head.k, head.count, s.D, whole_lanes(s.T), scratch.kt);
   return head;
 }
 
-// mask[j] = 1 / (1 − p) for the keys kept by dropout in row i, else 0.
+// The queries of one block: rows first … first + rows − 1 of the head, at most kQueries.
 template <typename T>
-void dropout_row(const AttentionSizes& s, const AttentionDrop& drop, const Head<T>& head, int64_t i, int64_t width, T* mask) {
+struct Block {
+  int64_t first, rows;
+  Queries<int32_t> seen;  // 0 where there is no row
+  int64_t n;              // keys that the last row sees
+
+  Block(const Head<T>& head, int64_t begin, int64_t count)
+      : first(begin), rows(count), seen{}, n(head.seen[begin + count - 1]) {
+    std::copy_n(head.seen + begin, count, seen.v);
+  }
+};
+
+// tile[j, r] = k_j·x_r for the rows x of the block, 0 for r ≥ rows. x is turned first: x_r[d] at to[d, r].
+template <typename T>
+void scores(const Block<T>& block, int64_t D, MatrixView<T> k, MatrixView<T> x, T* turned, T* tile) {
+  for (int64_t d = 0; d < D; ++d) {
+    for (int64_t r = 0; r < kQueries; ++r) {
+      turned[d * kQueries + r] = r < block.rows ? x.data[r * x.row + d] : T(0);
+    }
+  }
+  row_product<From::Zero>(block.n, kQueries, D, k, turned, kQueries, tile, kQueries);
+}
+
+// mask[j, r] = 1 / (1 − p) for the keys kept by dropout in row r, else 0.
+template <typename T>
+void dropout_tile(const AttentionSizes& s, const AttentionDrop& drop, const Head<T>& head, const Block<T>& block, T* mask) {
   constexpr int64_t kChunk = 256;
   const float threshold = dropout_threshold(drop.p);
   const T scale = static_cast<T>(1.0 / (1.0 - drop.p));
   float number[kChunk];
-  for (int64_t begin = 0; begin <= i; begin += kChunk) {
-    const int64_t length = std::min(kChunk, i + 1 - begin);
-    drop.stream->uniforms(static_cast<uint64_t>((head.index * s.T + i) * s.T + begin), {number, static_cast<size_t>(length)});
-    for (int64_t j = 0; j < length; ++j) {
-      mask[begin + j] = number[j] >= threshold ? scale : T(0);
+  std::fill_n(mask, block.n * kQueries, T(0));
+  for (int64_t r = 0; r < block.rows; ++r) {
+    const int64_t i = block.first + r;
+    int64_t begin = 0, end = 0;  // the positions whose numbers are at hand
+    for (int64_t j = 0; j < block.seen.v[r]; ++j) {
+      const int64_t position = head.kept == nullptr ? j : head.kept[j];
+      if (position >= end) {
+        begin = position;
+        end = std::min(i + 1, begin + kChunk);
+        drop.stream->uniforms(static_cast<uint64_t>((head.index * s.T + i) * s.T + begin),
+                              {number, static_cast<size_t>(end - begin)});
+      }
+      mask[j * kQueries + r] = number[position - begin] >= threshold ? scale : T(0);
     }
   }
-  const int64_t seen = head.seen[i];
-  for (int64_t j = 0; head.kept != nullptr && j < seen; ++j) {
-    mask[j] = mask[head.kept[j]];
-  }
-  std::fill(mask + seen, mask + width, T(0));
 }
 
 template <typename T>
-void forward_block(const AttentionSizes& s, const AttentionDrop& drop, const Head<T>& head, int64_t first, int64_t rows, T* y,
-                   double* log_sum, const Scratch<T>& scratch) {
-  const int64_t n = head.seen[first + rows - 1], width = whole_lanes(n), C = s.H * s.D;
-  const T scale = T(1) / std::sqrt(static_cast<T>(s.D));
-  row_product<From::Zero>(rows, width, s.D, head.q.at(first, 0), scratch.kt, whole_lanes(s.T), scratch.p, width);
-  for (int64_t r = 0; r < rows; ++r) {
-    T* p = scratch.p + r * width;
-    log_sum[first + r] = softmax_row(p, head.seen[first + r], width, scale);
-    if (drop.p > 0) {
-      dropout_row(s, drop, head, first + r, width, scratch.mask);
-      multiply_row(p, scratch.mask, p, width);
-    }
+void multiply_into(T* __restrict y, const T* x, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    y[i] *= x[i];
   }
-  row_product<From::Zero>(rows, s.D, n, MatrixView<T>{scratch.p, width, 1}, head.v.data, head.v.row, y, C);
+}
+
+template <typename T>
+T score_scale(const AttentionSizes& s) {
+  return T(1) / std::sqrt(static_cast<T>(s.D));
+}
+
+template <typename T>
+void forward_block(const AttentionSizes& s, const AttentionDrop& drop, const Head<T>& head, const Block<T>& block, T* y,
+                   double* log_sum, const Scratch<T>& scratch) {
+  T* p = scratch.p;
+  scores(block, s.D, head.k, head.q.at(block.first, 0), scratch.turned, p);
+  softmax_tile(p, block.seen, block.n, score_scale<T>(s), log_sum + block.first, block.rows);
+  if (drop.p > 0) {
+    dropout_tile(s, drop, head, block, scratch.mask);
+    multiply_into(p, scratch.mask, block.n * kQueries);
+  }
+  const int64_t C = s.H * s.D;
+  row_product<From::Zero>(block.rows, s.D, block.n, {p, 1, kQueries}, head.v.data, head.v.row, y + block.first * C, C);
 }
 
 // Where the gradients of one head go: dq and, with all keys in place, dk and dv lie inside dqkv.
@@ -124,33 +143,29 @@ struct HeadGradient {
 };
 
 template <typename T>
-void backward_block(const AttentionSizes& s, const AttentionDrop& drop, const Head<T>& head, int64_t first, int64_t rows,
+void backward_block(const AttentionSizes& s, const AttentionDrop& drop, const Head<T>& head, const Block<T>& block,
                     MatrixView<T> dy, const double* log_sum, const HeadGradient<T>& to, const Scratch<T>& scratch) {
-  const int64_t n = head.seen[first + rows - 1], width = whole_lanes(n), all = whole_lanes(s.T);
-  const T scale = T(1) / std::sqrt(static_cast<T>(s.D));
-  const MatrixView<T> q = head.q.at(first, 0);
-  row_product<From::Zero>(rows, width, s.D, q, scratch.kt, all, scratch.p, width);
-  row_product<From::Zero>(rows, width, s.D, dy, scratch.vt, all, scratch.dp, width);
-  T* dropped = drop.p > 0 ? scratch.dropped : scratch.p;
-  for (int64_t r = 0; r < rows; ++r) {
-    T *p = scratch.p + r * width, *dp = scratch.dp + r * width;
-    const int64_t seen = head.seen[first + r];
-    probabilities_row(p, seen, width, scale, log_sum[first + r]);
-    if (drop.p > 0) {
-      dropout_row(s, drop, head, first + r, width, scratch.mask);
-      multiply_row(p, scratch.mask, dropped + r * width, width);
-      multiply_row(dp, scratch.mask, dp, width);
-    }
-    scores_gradient_row(p, dp, seen, width, scale);
+  const int64_t n = block.n, rows = block.rows;
+  const MatrixView<T> q = head.q.at(block.first, 0);
+  T *p = scratch.p, *dp = scratch.dp, *dropped = drop.p > 0 ? scratch.dropped : p;
+  scores(block, s.D, head.k, q, scratch.turned, p);
+  scores(block, s.D, head.v, dy, scratch.turned, dp);
+  probabilities_tile(p, block.seen, n, score_scale<T>(s), log_sum + block.first, rows);
+  if (drop.p > 0) {
+    dropout_tile(s, drop, head, block, scratch.mask);
+    std::copy_n(p, n * kQueries, dropped);
+    multiply_into(dropped, scratch.mask, n * kQueries);
+    multiply_into(dp, scratch.mask, n * kQueries);
   }
-  const MatrixView<T> ds = {scratch.dp, width, 1}, ds_turned = {scratch.dp, 1, width}, p_turned = {dropped, 1, width};
-  row_product<From::C>(n, s.D, rows, p_turned, dy.data, dy.row, to.dv, to.key_row);                    // dv = Pᵀ·dy
-  row_product<From::Zero>(rows, s.D, n, ds, head.k.data, head.k.row, to.dq + first * to.row, to.row);  // dq = ds·k
-  row_product<From::C>(n, s.D, rows, ds_turned, q.data, q.row, to.dk, to.key_row);                     // dk = dsᵀ·q
+  scores_gradient_tile(p, dp, block.seen, n, score_scale<T>(s));
+  T* dq = to.dq + block.first * to.row;
+  row_product<From::C>(n, s.D, rows, {dropped, kQueries, 1}, dy.data, dy.row, to.dv, to.key_row);  // dv = Pᵀ·dy
+  row_product<From::Zero>(rows, s.D, n, {dp, 1, kQueries}, head.k.data, head.k.row, dq, to.row);   // dq = ds·k
+  row_product<From::C>(n, s.D, rows, {dp, kQueries, 1}, q.data, q.row, to.dk, to.key_row);         // dk = dsᵀ·q
 }
 
 template <typename T>
-void backward_head(const AttentionSizes& s, const AttentionDrop& drop, const Head<T>& head, int64_t block, const T* dy,
+void backward_head(const AttentionSizes& s, const AttentionDrop& drop, const Head<T>& head, int64_t length, const T* dy,
                    const double* log_sum, T* dqkv, const Scratch<T>& scratch) {
   const int64_t C = s.H * s.D, row = 3 * C;
   T* dq = dqkv + head.index / s.H * s.T * row + head.index % s.H * s.D;
@@ -160,10 +175,10 @@ void backward_head(const AttentionSizes& s, const AttentionDrop& drop, const Hea
     std::fill_n(scratch.dk, head.count * s.D, T(0));
     std::fill_n(scratch.dv, head.count * s.D, T(0));
   }
-  turn(head.v, head.count, s.D, whole_lanes(s.T), scratch.vt);
   const MatrixView<T> gradient = {dy + head.index / s.H * s.T * C + head.index % s.H * s.D, C, 1};
-  for (int64_t first = 0; first < s.T; first += block) {
-    backward_block(s, drop, head, first, std::min(block, s.T - first), gradient.at(first, 0), log_sum, to, scratch);
+  for (int64_t first = 0; first < s.T; first += length) {
+    const Block<T> block(head, first, std::min(length, s.T - first));
+    backward_block(s, drop, head, block, gradient.at(first, 0), log_sum, to, scratch);
   }
   for (int64_t j = 0; head.kept != nullptr && j < head.count; ++j) {
     std::copy_n(scratch.dk + j * s.D, s.D, dq + C + head.kept[j] * row);
@@ -175,28 +190,41 @@ void backward_head(const AttentionSizes& s, const AttentionDrop& drop, const Hea
 // as long as what it sees. The bits are the same.
 template <typename T>
 int64_t rows_in_block(const T* x, int64_t n) {
-  return all_finite(x, n) ? kRows : 1;
+  return all_finite(x, n) ? kQueries : 1;
+}
+
+// body(head, scratch) for every head, those of one slot one after the other.
+template <typename T, typename Body>
+void for_each_head(const AttentionSizes& s, const AttentionKeys& keys, const T* qkv, T* scratch, Body&& body) {
+  const int64_t slots = attention_slots(s), size = attention_scratch(s, keys.kept != nullptr), heads = s.B * s.H;
+  parallel_for(slots, work_per_head(s) * heads / slots, [&](int64_t slot) {
+    const Scratch<T> own = cut(scratch + slot * size, s);
+    for (int64_t index = slot; index < heads; index += slots) {
+      body(head_of(s, keys, qkv, index, own), own);
+    }
+  });
 }
 
 }  // namespace
 
 int64_t attention_scratch(const AttentionSizes& s, bool padding) {
-  return (3 * kRows + 1 + 2 * s.D) * whole_lanes(s.T) + (padding ? 4 * s.T * s.D : 0);
+  return (4 * s.T + s.D) * kQueries + (padding ? 4 * s.T * s.D : 0);
 }
 
-int64_t attention_slots(const AttentionSizes& s) { return runs_in_parallel(s.B * s.H, work_per_head(s)) ? s.B * s.H : 1; }
+int64_t attention_slots(const AttentionSizes& s) {
+  const int64_t heads = s.B * s.H;
+  return runs_in_parallel(heads, work_per_head(s)) ? std::min(heads, kSlots) : 1;
+}
 
 template <typename T>
 void attention(const AttentionSizes& s, const AttentionKeys& keys, const AttentionDrop& drop, const T* qkv, T* y,
                double* log_sum, T* scratch) {
-  const int64_t C = s.H * s.D, block = rows_in_block(qkv, s.B * s.T * 3 * C);
-  const int64_t slot = attention_slots(s) > 1 ? attention_scratch(s, keys.kept != nullptr) : 0;
-  parallel_for(s.B * s.H, work_per_head(s), [&](int64_t index) {
-    const Scratch<T> own = cut(scratch + index * slot, s);
-    const Head<T> head = head_of(s, keys, qkv, index, own);
-    T* out = y + index / s.H * s.T * C + index % s.H * s.D;
-    for (int64_t first = 0; first < s.T; first += block) {
-      forward_block(s, drop, head, first, std::min(block, s.T - first), out + first * C, log_sum + index * s.T, own);
+  const int64_t C = s.H * s.D, length = rows_in_block(qkv, s.B * s.T * 3 * C);
+  for_each_head(s, keys, qkv, scratch, [&](const Head<T>& head, const Scratch<T>& own) {
+    T* out = y + head.index / s.H * s.T * C + head.index % s.H * s.D;
+    for (int64_t first = 0; first < s.T; first += length) {
+      const Block<T> block(head, first, std::min(length, s.T - first));
+      forward_block(s, drop, head, block, out, log_sum + head.index * s.T, own);
     }
   });
 }
@@ -205,12 +233,9 @@ template <typename T>
 void attention_backward(const AttentionSizes& s, const AttentionKeys& keys, const AttentionDrop& drop, const T* dy,
                         const T* qkv, const double* log_sum, T* dqkv, T* scratch) {
   const int64_t elements = s.B * s.T * s.H * s.D;
-  const int64_t block = std::min(rows_in_block(qkv, 3 * elements), rows_in_block(dy, elements));
-  const int64_t slot = attention_slots(s) > 1 ? attention_scratch(s, keys.kept != nullptr) : 0;
-  parallel_for(s.B * s.H, work_per_head(s), [&](int64_t index) {
-    const Scratch<T> own = cut(scratch + index * slot, s);
-    const Head<T> head = head_of(s, keys, qkv, index, own);
-    backward_head(s, drop, head, block, dy, log_sum + index * s.T, dqkv, own);
+  const int64_t length = std::min(rows_in_block(qkv, 3 * elements), rows_in_block(dy, elements));
+  for_each_head(s, keys, qkv, scratch, [&](const Head<T>& head, const Scratch<T>& own) {
+    backward_head(s, drop, head, length, dy, log_sum + head.index * s.T, dqkv, own);
   });
 }
 
