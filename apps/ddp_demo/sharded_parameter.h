@@ -9,9 +9,11 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
+#include <vector>
 
-#include "autograd/variable.h"
 #include "collectives/communicator.h"
+#include "nn/module.h"
 
 namespace ringlet {
 
@@ -53,5 +55,48 @@ class ShardedParameter {
   int64_t shard_numel_;
   Tensor shard_;  // [S]
 };
+
+inline int64_t parameter_bytes_held() { return Allocator::current()->ledger().of(Category::Parameters).live; }
+
+/// What came of it on this rank.
+struct RoundTrip {
+  int64_t bytes_before = 0;   // of parameters held while whole
+  int64_t bytes_sharded = 0;  // and while sharded
+  bool equal = true;          // unsharded, every parameter has the bits that it had
+  bool counted = true;        // the bytes held are Σ 4n, then Σ 4S, then Σ (4S + 4PS) while unsharded, then Σ 4S again
+};
+
+/// (all) Shards every parameter of `model`, unshards, compares, and reshards: the model is left sharded. Bytes are those that the
+/// allocator counts as parameters, so no other module may hold any.
+// [snippet: round_trip]
+inline RoundTrip fsdp_round_trip(Module& model, Communicator& comm) {
+  RoundTrip trip;
+  trip.bytes_before = parameter_bytes_held();
+  std::vector<Tensor> originals;
+  std::vector<ShardedParameter> sharded;
+  int64_t padded_bytes = 0;
+  for (const NamedParameter& parameter : model.parameters()) {
+    originals.push_back(parameter.var.data().clone());
+    sharded.emplace_back(parameter.var, comm);
+    padded_bytes += 4 * sharded.back().padded_numel();
+  }
+  trip.bytes_sharded = parameter_bytes_held();
+  for (ShardedParameter& parameter : sharded) {
+    parameter.unshard();
+  }
+  const int64_t bytes_unsharded = parameter_bytes_held();
+  const std::vector<NamedParameter> parameters = model.parameters();
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    const Tensor &now = parameters[i].var.data(), &then = originals[i];
+    trip.equal = trip.equal && std::memcmp(now.raw_data(), then.raw_data(), static_cast<size_t>(then.bytes())) == 0;
+  }
+  for (ShardedParameter& parameter : sharded) {
+    parameter.reshard();
+  }
+  trip.counted = trip.bytes_before == 4 * model.parameter_count() && trip.bytes_sharded * comm.size() == padded_bytes &&
+                 bytes_unsharded == trip.bytes_sharded + padded_bytes && parameter_bytes_held() == trip.bytes_sharded;
+  return trip;
+}
+// [/snippet]
 
 }  // namespace ringlet

@@ -1,6 +1,7 @@
 #include "apps/training/flags.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <set>
@@ -118,8 +119,18 @@ std::optional<std::string> Flags::parse(int argc, const char* const* argv) {
     parser_->app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
     return parser_->app.help();
+  } catch (const CLI::ExtrasError&) {
+    const std::vector<std::string> extras = parser_->app.remaining();
+    const auto flag = std::find_if(extras.begin(), extras.end(), [](const std::string& word) { return word.starts_with("-"); });
+    fail<UsageError>("{}: no such flag ({} --help lists them)", flag == extras.end() ? extras.front() : *flag,
+                     parser_->program);
+  } catch (
+      const CLI::ArgumentMismatch& error) {  // "--steps: 1 required N missing", "--steps: At Most 1 required but received 2"
+    const std::string text = error.what();
+    fail<UsageError>("{}: {}", text.substr(0, text.find(':')),
+                     text.find("received") == std::string::npos ? "needs a value" : "given more than once");
   } catch (const CLI::ParseError& error) {
-    fail<UsageError>("{} ({} --help lists the flags)", error.what(), parser_->program);
+    fail<UsageError>("{}", error.what());
   }
   return std::nullopt;
 }

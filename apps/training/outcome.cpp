@@ -58,6 +58,17 @@ void print_end(const Printer& printer, const Outcome& outcome, const GuardState&
     printer.line(message("step {}: loss {}, parameter hash {}; the median step took {} ms", last.step, last.loss,
                          hex(outcome.final_param_hash), median_step_ms(outcome.steps)));
   }
+  int64_t requests = 0, faults = 0, steps = 0;
+  for (const StepRecord& record : outcome.steps) {
+    const bool warm = record.step > outcome.steps.front().step + 2;
+    requests += warm ? record.system_requests : 0;
+    faults += warm ? record.page_faults : 0;
+    steps += warm ? 1 : 0;
+  }
+  if (steps > 0) {
+    printer.line(message("after the first three steps: {} requests for memory from the system, {} page faults a step", requests,
+                         std::round(10.0 * static_cast<double>(faults) / static_cast<double>(steps)) / 10.0));
+  }
   if (guard.skipped > 0) {
     printer.line(message("{} steps were skipped: loss or gradient not finite", guard.skipped));
   }

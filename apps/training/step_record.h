@@ -15,8 +15,10 @@ struct StepRecord {
   double lr = 0.0;
   double step_ms = 0.0;  // wall time on this rank of batch, forward, backward, reduction and update
   double tokens_per_s = 0.0;
-  bool skipped = false;  // loss or gradient not finite: nothing was updated
-  bool spike = false;    // loss more than twice that of the step before
+  int64_t page_faults = 0;      // of this process in those step_ms
+  int64_t system_requests = 0;  // of this rank's allocator, in them
+  bool skipped = false;         // loss or gradient not finite: nothing was updated
+  bool spike = false;           // loss more than twice that of the step before
   bool replicas_equal = true;
 };
 

@@ -3,22 +3,38 @@
 #include <bit>
 #include <chrono>
 
+#include "apps/training/warm_heap.h"
 #include "nn/dropout.h"
+#include "tensor/base/allocator.h"
 #include "tensor/base/hash.h"
 
 namespace ringlet {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+// What a step took: time, and what it wanted of the system.
+class StepMeter {
+ public:
+  double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+  int64_t page_faults() const { return ringlet::page_faults() - faults_; }
+  int64_t system_requests() const { return Allocator::current()->ledger().arena_requests - requests_; }
 
-StepRecord record_of(int64_t step, const StepResult& result, Guard::Verdict verdict, double lr, Clock::time_point start) {
-  const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+ private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point start_ = Clock::now();
+  int64_t faults_ = ringlet::page_faults();
+  int64_t requests_ = Allocator::current()->ledger().arena_requests;
+};
+
+StepRecord record_of(int64_t step, const StepResult& result, Guard::Verdict verdict, double lr, const StepMeter& meter) {
+  const double seconds = meter.seconds();
   return {.step = step,
           .loss = result.loss,
           .grad_norm = result.grad_norm,
           .lr = lr,
           .step_ms = 1e3 * seconds,
           .tokens_per_s = static_cast<double>(result.tokens) / seconds,
+          .page_faults = meter.page_faults(),
+          .system_requests = meter.system_requests(),
           .skipped = verdict == Guard::Verdict::Skip,
           .spike = verdict == Guard::Verdict::AcceptSpike};
 }
@@ -35,7 +51,7 @@ void look_at_parameters(Strategy& parallel, StepRecord& record) {
 // [snippet: train]
 void train(Module& model, Strategy& parallel, const Loader& loader, Guard& guard, Observer& observer, const TrainPlan& plan) {
   for (int64_t step = plan.first_step; step < plan.last_step; ++step) {
-    const auto start = Clock::now();
+    const StepMeter meter;
     LossSum loss;  // this rank's: sum of token losses, and how many
     const IndexRange mine = loader.mine();
     for (int64_t micro = mine.begin; micro < mine.end; ++micro) {
@@ -53,7 +69,7 @@ void train(Module& model, Strategy& parallel, const Loader& loader, Guard& guard
     } else {
       parallel.step(lr);
     }
-    StepRecord record = record_of(step + 1, result, verdict, lr, start);
+    StepRecord record = record_of(step + 1, result, verdict, lr, meter);
     look_at_parameters(parallel, record);
     observer.on_step(record);  // log, metrics, checkpoint when due
   }

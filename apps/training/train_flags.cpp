@@ -49,7 +49,7 @@ void optimization_flags(Flags& flags, TrainConfig& config, Spelled& spelled) {
               "sequences per step over all ranks; accumulates when it exceeds ranks x batch size, its default");
   flags.whole("--seed", spelled.seed, 0, std::numeric_limits<int64_t>::max(), "of parameters, data, dropout and sampling");
   flags.choice("--strategy", config.strategy, {"zero1", "ddp"}, "how ranks share the work");
-  flags.choice("--optimizer", optimizer.name, {"adamw", "sgd"}, "");
+  flags.choice("--optimizer", optimizer.name, {"adamw", "sgd"}, "AdamW, or SGD with momentum");
   flags.real("--lr", config.schedule.lr, kNonNegative, "highest learning rate");
   flags.choice("--schedule", spelled.schedule, {"constant", "linear", "cosine"}, "of the learning rate, after the warm-up");
   flags.whole("--warmup", config.schedule.warmup, 0, kMany, "updates of linear warm-up");

@@ -13,7 +13,7 @@ void keep_heap_warm() {
   mallopt(M_TOP_PAD, 1 << 20);
 }
 
-long page_faults() {
+int64_t page_faults() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   return usage.ru_minflt;

@@ -1,6 +1,8 @@
 // A heap that keeps what it was given.
 #pragma once
 
+#include <cstdint>
+
 namespace ringlet {
 
 /// Call first thing in main. Freed memory stays mapped and warm: after the first steps a training loop's own allocations, and
@@ -8,6 +10,6 @@ namespace ringlet {
 void keep_heap_warm();
 
 /// Minor page faults of this process so far.
-long page_faults();
+int64_t page_faults();
 
 }  // namespace ringlet
