@@ -18,6 +18,7 @@ struct Words {
 };
 inline Words ten_rounds(Words w, uint64_t key) {
   uint32_t k0 = static_cast<uint32_t>(key), k1 = static_cast<uint32_t>(key >> 32);
+#pragma GCC unroll 10  // so that a loop over counters has no loop inside and becomes vectors
   for (int round = 0; round < 10; ++round) {
     const uint64_t p0 = static_cast<uint64_t>(kMultiplier0) * w.a, p1 = static_cast<uint64_t>(kMultiplier1) * w.c;
     w = {static_cast<uint32_t>(p1 >> 32) ^ w.b ^ k0, static_cast<uint32_t>(p1), static_cast<uint32_t>(p0 >> 32) ^ w.d ^ k1,

@@ -93,18 +93,17 @@ void dropout_tile(const AttentionSizes& s, const AttentionDrop& drop, const Head
   const T scale = static_cast<T>(1.0 / (1.0 - drop.p));
   float number[kChunk];
   std::fill_n(mask, block.n * kQueries, T(0));
+  const int64_t behind = (head.index * s.T + block.first + block.rows) * s.T;  // the first number of the next block
+  int64_t begin = 0, end = 0;                                                  // the numbers at hand, of several short rows
   for (int64_t r = 0; r < block.rows; ++r) {
-    const int64_t i = block.first + r;
-    int64_t begin = 0, end = 0;  // the positions whose numbers are at hand
     for (int64_t j = 0; j < block.seen.v[r]; ++j) {
-      const int64_t position = head.kept == nullptr ? j : head.kept[j];
-      if (position >= end) {
-        begin = position;
-        end = std::min(i + 1, begin + kChunk);
-        drop.stream->uniforms(static_cast<uint64_t>((head.index * s.T + i) * s.T + begin),
-                              {number, static_cast<size_t>(end - begin)});
+      const int64_t i = (head.index * s.T + block.first + r) * s.T + (head.kept == nullptr ? j : head.kept[j]);
+      if (i >= end) {
+        begin = i;
+        end = std::min(behind, begin + kChunk);
+        drop.stream->uniforms(static_cast<uint64_t>(begin), {number, static_cast<size_t>(end - begin)});
       }
-      mask[j * kQueries + r] = number[position - begin] >= threshold ? scale : T(0);
+      mask[j * kQueries + r] = number[i - begin] >= threshold ? scale : T(0);
     }
   }
 }
