@@ -98,7 +98,7 @@ void print_heading(const DemoConfig& config, int64_t parameters, const Communica
 
 void report_step(const DemoStep& step, int64_t number, const Communicator& world) {
   if (world.rank() == 0) {
-    std::printf("%4lld %10.6f %15.6f %21.2g %19.2g %9.3f\n", static_cast<long long>(number), step.loss, step.gradient_norm,
+    std::printf("%4lld %10.7g %15.7g %21.2g %19.2g %9.3f\n", static_cast<long long>(number), step.loss, step.gradient_norm,
                 step.difference, step.spread, step.ms);
   }
   if (!std::isfinite(step.loss) || !std::isfinite(step.gradient_norm)) {

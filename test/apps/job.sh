@@ -33,7 +33,7 @@ expect() {
 }
 
 # The lines of ours on stderr; mpirun's own come on top.
-ours() { grep -c '^gpt_e2e: ' err; }
+ours() { grep -c "^$(basename "$program"): " err; }
 expect_one_message() { [ "$(ours)" = 1 ] || { fail "$what: $(ours) messages of ours, expected 1"; sed 's/^/    /' err | head -8; }; }
 expect_fast() { [ "$seconds" -lt 10 ] || fail "$what: took $seconds s"; }
 expect_no_files() { [ -z "$(ls -A "$1" 2>/dev/null)" ] || fail "$what: left $(ls -A "$1" | head -3)"; }
