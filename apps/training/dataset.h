@@ -27,7 +27,7 @@ class Dataset {
 
 /// Synthetic and learnable: one seeded cyclic permutation π of the vocabulary, the task is to predict π(x) from x. The starts
 /// of a step's G sequences are spread evenly over the cycle, shifted from step to step:
-///   start(s, g) = ⌊g·V/G⌋ + s·shift   on the cycle.
+///   start(s, g) = ⌊g·V/G⌋ + s   on the cycle.
 /// So batches differ but every step poses the same task, every transition equally often, and the loss can fall at every step.
 class CyclicDataset final : public Dataset {
  public:

@@ -1,3 +1,4 @@
+# shellcheck shell=sh disable=SC2034
 # What the tests of a program's behaviour share. Source it with $1 = the program; the test runs in a folder of its own.
 set -u
 program=$1
