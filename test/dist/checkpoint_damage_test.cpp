@@ -65,6 +65,28 @@ TEST_CASE("truncated, lengthened, deleted and exchanged files are refused by nam
   CHECK(refusal(dir / "nothing").find("nothing/manifest.json: open failed") != std::string::npos);
 }
 
+TEST_CASE("a file that nobody needs is verified all the same [G1]", "[dist]") {
+  const TemporaryDirectory dir;
+  const auto with_one_element = [&](Communicator& comm, bool saves) {
+    ToyModule module;
+    module.parameter("w", floats({1}));
+    const auto parallel = make_strategy("zero1", module, nullptr, comm, {});
+    saves ? save_checkpoint(dir.path(), 4, parallel->state(), {}, comm)
+          : load_checkpoint(dir / "step_00000004", parallel->state(), comm);
+  };
+  run_ranks(4, [&](Communicator& comm) { with_one_element(comm, true); });
+  const std::string empty = dir / "step_00000004/rank_00003.safetensors";
+  for (const int ranks : {1, 2, 4, 8}) {
+    run_ranks(ranks, [&](Communicator& comm) { with_one_element(comm, false); });
+  }
+  std::string bytes = read_file(empty);
+  bytes.back() = '\t';  // a space of the header's padding
+  write_file(empty, bytes);
+  for (const int ranks : {1, 2, 4, 8}) {
+    CHECK_THROWS_AS(run_ranks(ranks, [&](Communicator& comm) { with_one_element(comm, false); }), CheckpointError);
+  }
+}
+
 TEST_CASE("a shard is a regular file inside the directory, whatever the manifest says [K4]", "[dist]") {
   const TemporaryDirectory dir;
   save_small(dir.path(), 2);

@@ -66,11 +66,22 @@ TEST_CASE("the norm of few values is the nearest double of the exact one", "[dis
   CHECK(norm_of({least, least, least, least}) == 2.0 * static_cast<double>(least));
   // Four times the largest: its square is beyond f32 by far, the norm is not beyond f64.
   CHECK(norm_of({largest, largest, largest, largest}) == 2.0 * static_cast<double>(largest));
-  // 2^-80 is below half an ulp of 1: only an exact sum can tell that it is there. √(1 + 2^-53 + 2^-80) rounds up where the tie
-  // would not.
-  CHECK(norm_of({1, std::ldexp(1.0F, -40)}) == 1.0);
   CHECK(std::isnan(norm_of({1, std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()})));
   CHECK(std::isinf(norm_of({1, -std::numeric_limits<float>::infinity()})));
+}
+
+TEST_CASE("what lies far below a tie decides how the sum is rounded", "[dist]") {
+  // S = a² + b² is a double with an even last bit. Half an ulp more is a tie, which goes to S; 2^-200 more than that goes up.
+  int told_apart = 0;
+  for (int i = 1; i <= 50; ++i) {
+    const float a = 1.0F + std::ldexp(static_cast<float>(i), -12), b = std::ldexp(static_cast<float>(i), -10);
+    const double sum = static_cast<double>(a) * a + static_cast<double>(b) * b;
+    const float quarter_ulp_root = std::ldexp(1.0F, -27), far_below = std::ldexp(1.0F, -100);
+    CHECK(norm_of({a, b, quarter_ulp_root, quarter_ulp_root}) == std::sqrt(sum));
+    CHECK(norm_of({a, b, quarter_ulp_root, quarter_ulp_root, far_below}) == std::sqrt(std::nextafter(sum, 2.0)));
+    told_apart += std::sqrt(sum) != std::sqrt(std::nextafter(sum, 2.0)) ? 1 : 0;
+  }
+  CHECK(told_apart > 10);
 }
 
 TEST_CASE("values of all magnitudes have the norm that 80-bit arithmetic finds", "[dist]") {
