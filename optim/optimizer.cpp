@@ -1,6 +1,8 @@
 #include "optim/optimizer.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <functional>
 #include <utility>
 
 namespace ringlet {
@@ -64,7 +66,7 @@ Optimizer::Optimizer(std::vector<ParamGroup> groups, std::vector<ParamSlice> sli
 
 void Optimizer::zero_grad() {
   for (ParamSlice& slice : slices_) {
-    slice.grad.fill(0.0);
+    std::fill_n(slice.grad.mutable_raw_data(), slice.grad.bytes(), std::byte{0});  // contiguous, and all bits zero is 0.0
   }
 }
 
