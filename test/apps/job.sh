@@ -1,6 +1,7 @@
 # shellcheck shell=sh disable=SC2034
 # What the tests of a program's behaviour share. Source it with $1 = the program; the test runs in a folder of its own.
 set -u
+source_dir=$(CDPATH='' cd -- "$(dirname -- "$0")/../.." && pwd)
 program=$1
 shift
 folder=$(mktemp -d)
@@ -8,9 +9,8 @@ trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 1
 failures=0
 
-# What root, and more ranks than cores, need of mpirun: as the README says to export it.
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none
+. "$source_dir/cmake/setup.sh"
+mpi_environment
 export ASAN_OPTIONS=detect_leaks=0
 
 fail() {
