@@ -36,7 +36,7 @@ ExitCode gpt_e2e(TrainConfig config, Communicator& world) {
 
   // The steps, and those who look on.
   const ProofDecision proof = decide_on_proof(config, saves);
-  Faults faults(fault, world.rank(), run.model());
+  Faults faults(fault, world.rank(), run.model(), run.step() + 1);
   History history(config.steps - run.step());
   StepTable table(printer, config.steps, config.log_every);
   MetricsFile metrics(world.rank() == 0 ? config.metrics : "", run.step());

@@ -71,12 +71,19 @@ TokenSum DataParallel::forward_backward(const Tensor& tokens, const Tensor& targ
         "skip ends a step",
         phase_ == Phase::Finished ? "finished" : "communicated");
   gradient_.begin_micro_batch();
+  const bool last = !accumulates_only();
+  if (last) {
+    begin_last_micro_batch();
+  }
   const TokenLoss loss = loss_(tokens, targets);
   if (loss.sum.requires_grad()) {
     backward(loss.sum);
   }
+  if (last) {
+    end_last_micro_batch();
+  }
   gradient_.end_micro_batch();
-  phase_ = accumulates_only() ? Phase::Accumulating : Phase::Synced;
+  phase_ = last ? Phase::Synced : Phase::Accumulating;
   return {loss.sum.item(), loss.count};
 }
 
@@ -117,6 +124,7 @@ void DataParallel::step(double lr) {
 }
 
 void DataParallel::skip() {
+  forget_reduction();
   gradient_.clear();
   phase_ = Phase::Accumulating;
 }

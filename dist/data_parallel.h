@@ -39,6 +39,7 @@ class DataParallel : public Strategy {
   Communicator& comm() const { return comm_; }
   const FlatParameter& parameter() const { return parameter_; }
   const Tensor& gradient() const { return gradient_.sum(); }
+  FlatGradient& flat_gradient() { return gradient_; }
   /// This rank's 1/N of a flat tensor.
   Tensor my_shard(const Tensor& flat) const { return flat.narrow(0, shard_begin(), parameter_.shard_numel()); }
   int64_t shard_begin() const { return comm_.rank() * parameter_.shard_numel(); }
@@ -53,7 +54,12 @@ class DataParallel : public Strategy {
   MemoryFormula memory_formula_of(int64_t optimizer_bytes) const;
 
  private:
-  /// (all) gradient() = Σ over ranks: whole, or this rank's shard of it at least.
+  /// Around the step's last micro-batch: what is complete may be reduced while it still computes.
+  virtual void begin_last_micro_batch() {}
+  virtual void end_last_micro_batch() {}
+  /// The step is over, or dropped.
+  virtual void forget_reduction() {}
+  /// (all) gradient() = Σ over ranks: whole, or this rank's shard of it at least. Not called when a micro-batch threw.
   virtual void reduce_gradient() = 0;
   /// The part of gradient() that is reduced and will be used.
   virtual Tensor used_gradient() const = 0;

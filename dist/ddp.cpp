@@ -6,11 +6,27 @@
 
 namespace ringlet {
 
-Ddp::Ddp(Module& module, LossFunction loss, Communicator& comm, const OptimizerConfig& config)
-    : DataParallel(module, std::move(loss), comm),
-      optimizer_(make_optimizer(config, parameter().slices(parameter().data(), gradient(), 0))) {}
+// [snippet: overlap]
+Ddp::Ddp(Module& module, LossFunction loss, Communicator& communicator, const OptimizerConfig& config, const BucketSizes& sizes)
+    : DataParallel(module, std::move(loss), communicator),
+      optimizer_(make_optimizer(config, parameter().slices(parameter().data(), gradient(), 0))),
+      buckets_(parameter(), sizes, [this](int64_t begin, int64_t end) {
+        Tensor bucket = flat_gradient().finish_range(begin, end);
+        under_way_.push_back(comm().start_all_reduce(buffer_of(bucket), ReduceOp::Sum));
+      }) {}
 
-void Ddp::reduce_gradient() { all_reduce(comm(), gradient(), ReduceOp::Sum); }
+void Ddp::reduce_gradient() {
+  buckets_.send_rest();  // on a rank without a micro-batch all of them leave here
+  for (Work& work : under_way_) {
+    work.wait();
+  }
+}
+
+void Ddp::forget_reduction() {
+  under_way_.clear();
+  buckets_.reset();
+}
+// [/snippet]
 
 Tensor Ddp::optimizer_state_shard(size_t kind, size_t entry) const {
   const FlatParameter::Overlap mine = shard_overlap(entry, comm().rank());

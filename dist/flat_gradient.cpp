@@ -27,10 +27,35 @@ void FlatGradient::begin_micro_batch() {
   const auto top = static_cast<size_t>(order_.depth());
   point_variables_at(top);
   std::memset(buffers_[top].mutable_raw_data(), 0, static_cast<size_t>(buffers_[top].bytes()));
+  open_ = true;
 }
 
+// [snippet: finish_range]
+// The last term carries down the whole stack, from the shortest sum to the longest, whether the counter says so or the end.
+Tensor FlatGradient::finish_range(int64_t begin, int64_t end) {
+  if (open_) {
+    for (auto k = static_cast<size_t>(order_.depth()); k > 0; --k) {
+      Tensor lower = buffers_[k - 1].narrow(0, begin, end - begin);
+      add_into(lower, buffers_[k].narrow(0, begin, end - begin));
+    }
+    finished_ += end - begin;
+  }
+  return buffers_.front().narrow(0, begin, end - begin);
+}
+// [/snippet]
+
 void FlatGradient::end_micro_batch() {
-  order_.push([this](int lower) { join(lower); });
+  if (finished_ == 0) {
+    order_.push([this](int lower) { join(lower); });
+  } else {
+    check(finished_ == sum().numel(), "flat gradient: all of the last micro-batch must be finished, got {} of {} elements",
+          finished_, sum().numel());
+    const auto joined = [](int) {};
+    order_.push(joined);
+    order_.fold(joined);
+  }
+  open_ = false;
+  finished_ = 0;
 }
 
 void FlatGradient::finish() {

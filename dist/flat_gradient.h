@@ -16,12 +16,19 @@ class FlatGradient {
 
   /// Makes room for one more term: zeros, to which backward adds.
   void begin_micro_batch();
-  /// The term is complete.
+  /// Of the step's last micro-batch, while it still computes: elements [begin, end) are complete. Joins there what waits, and
+  /// returns that range of `sum()`. Otherwise (after `finish`) the range is just that. The same bits as joining all at once.
+  Tensor finish_range(int64_t begin, int64_t end);
+  /// The term is complete. Either no range of it was finished, or all were, and it was the last.
   void end_micro_batch();
   /// Joins what waits; `sum()` is then the step's gradient on this rank, zeros if there was no micro-batch.
   void finish();
   /// Starts the next step.
-  void clear() { order_.clear(); }
+  void clear() {
+    order_.clear();
+    open_ = false;
+    finished_ = 0;
+  }
 
   /// [padded_numel()], the same memory in every step; the variables' gradients are views of it after `finish`.
   const Tensor& sum() const { return buffers_.front(); }
@@ -37,6 +44,8 @@ class FlatGradient {
   std::vector<Tensor> buffers_;             // a stack of partial sums
   std::vector<std::vector<Tensor>> views_;  // of each buffer, one per entry
   TreeOrder order_;
+  bool open_ = false;     // between begin_micro_batch and end_micro_batch
+  int64_t finished_ = 0;  // elements of the open micro-batch in ranges that are finished
 };
 
 }  // namespace ringlet

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -27,8 +28,8 @@ struct Fault {
 
 class Faults final : public Observer {
  public:
-  /// `model` must outlive this.
-  Faults(std::optional<Fault> fault, int rank, const Module& model);
+  /// `model` must outlive this, and be in the hands of its strategy already.
+  Faults(std::optional<Fault> fault, int rank, const Module& model, int64_t first_step);
   void on_backward(int64_t step, LossSum& local) override;
   void on_step(const StepRecord& record) override;
   /// At other places: throws if the fault is `what`, here.
@@ -37,6 +38,7 @@ class Faults final : public Observer {
  private:
   std::optional<Fault> fault_;  // empty unless it is this rank's
   const Module& model_;
+  std::shared_ptr<int64_t> step_;  // under way; a hook in the model knows it weakly
 };
 
 }  // namespace ringlet

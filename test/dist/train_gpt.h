@@ -26,6 +26,7 @@ struct TrainOptions {
   bool ragged = true;  // every other micro-batch ignores some labels, so that counts differ
   double dropout = 0.0;
   OptimizerConfig optimizer{.weight_decay = 0.1};
+  BucketSizes buckets{};
 };
 
 struct TrainLog {
@@ -91,7 +92,7 @@ struct Job {
       : comm(world),
         options(wanted),
         model(tiny_gpt(wanted)),
-        parallel(make_strategy(wanted.strategy, model, world, wanted.optimizer)) {}
+        parallel(make_strategy(wanted.strategy, model, world, wanted.optimizer, wanted.buckets)) {}
   void train(int64_t first, int64_t last) {
     for (int64_t step = first; step < last; ++step) {
       result = train_step(*parallel, model, comm, options, step);
@@ -107,7 +108,7 @@ struct Job {
 
 inline TrainLog train_on(Communicator& comm, const TrainOptions& options) {
   Gpt model(tiny_gpt(options));
-  const auto strategy = make_strategy(options.strategy, model, comm, options.optimizer);
+  const auto strategy = make_strategy(options.strategy, model, comm, options.optimizer, options.buckets);
   TrainLog log;
   for (int64_t step = 0; step < options.steps; ++step) {
     log.results.push_back(train_step(*strategy, model, comm, options, step));
