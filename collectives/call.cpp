@@ -10,6 +10,8 @@ std::string_view name_of(Operation operation) {
     case Operation::AllGather: return "all_gather";
     case Operation::ReduceScatter: return "reduce_scatter";
     case Operation::Barrier: return "barrier";
+    case Operation::Split: return "split";
+    case Operation::Leave: return "leave";
     case Operation::Send: return "send";
     case Operation::Recv: return "recv";
   }

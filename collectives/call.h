@@ -10,13 +10,22 @@
 
 namespace ringlet {
 
-enum class Operation : uint8_t { Broadcast, Reduce, AllReduce, AllGather, ReduceScatter, Barrier, Send, Recv };
+/// `Split` and `Leave` (the end of a communicator) are collectives like any other: who does something else meanwhile is told.
+enum class Operation : uint8_t { Broadcast, Reduce, AllReduce, AllGather, ReduceScatter, Barrier, Split, Leave, Send, Recv };
 
 /// "broadcast", "all_reduce", …: the verbs of `Communicator`.
 std::string_view name_of(Operation operation);
 inline std::string to_text(Operation operation) { return std::string(name_of(operation)); }
 
 constexpr bool is_collective(Operation operation) { return operation != Operation::Send && operation != Operation::Recv; }
+constexpr bool is_rooted(Operation operation) { return operation == Operation::Broadcast || operation == Operation::Reduce; }
+constexpr bool is_reduction(Operation operation) {
+  return operation == Operation::Reduce || operation == Operation::AllReduce || operation == Operation::ReduceScatter;
+}
+/// Moves data; the other collectives only meet.
+constexpr bool has_buffers(Operation operation) {
+  return operation != Operation::Barrier && operation != Operation::Split && operation != Operation::Leave;
+}
 
 /// For a broadcast `in` and `out` are the same memory, likewise for everything in place. `count` is that of `in`
 /// (of `out` for recv).

@@ -89,13 +89,15 @@ void check_call(const Call& call, int rank, int size) {
       return;
     case Operation::Send:
     case Operation::Recv: check_message(call, rank, size); return;
-    case Operation::Barrier: return;
+    case Operation::Barrier:
+    case Operation::Split:
+    case Operation::Leave: return;
   }
 }
 
 // Without elements there is nothing to do, and nobody to wait for: all ranks see the same zero.
 bool moves_nothing(const Call& call) {
-  return is_collective(call.operation) && call.operation != Operation::Barrier && call.in.count == 0;
+  return is_collective(call.operation) && has_buffers(call.operation) && call.in.count == 0;
 }
 
 }  // namespace
@@ -191,11 +193,13 @@ Work Communicator::start_send(ConstBuffer data, int dest, int tag) { return begi
 Work Communicator::start_recv(Buffer data, int source, int tag) { return begin(recv_call(data, source, tag)); }
 
 std::unique_ptr<Communicator> Communicator::split(int color, int key) {
+  finish({.operation = Operation::Split});  // everybody is here; from now on nobody waits for one who is not
   try {
     return do_split(color, key);
   } catch (const CommError& error) {
     CommError::Where where = error.where();
     where.operation = "split";
+    where.sequence = sequence_;
     where.group = group_;
     throw CommError(where, error.reason());
   }

@@ -9,9 +9,12 @@
 
 namespace ringlet {
 
+/// The environment variable RINGLET_COMM_TIMEOUT in seconds (fractions too), else 60 s. Another text is an `Error`.
+std::chrono::milliseconds default_deadline();
+
 struct WorldOptions {
   /// The longest wait for a peer before a CommError.
-  std::chrono::milliseconds deadline = std::chrono::seconds(60);
+  std::chrono::milliseconds deadline = default_deadline();
 };
 
 /// All ranks that were started together, over the backend `name`:

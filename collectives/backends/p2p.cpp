@@ -10,6 +10,7 @@
 #include "collectives/algorithms/recursive_doubling.h"
 #include "collectives/algorithms/ring.h"
 #include "collectives/backends/local.h"
+#include "tensor/base/hash.h"
 
 namespace ringlet {
 namespace {
@@ -71,7 +72,8 @@ class P2pCommunicator final : public Communicator {
       : Communicator(net->rank(), net->size(), std::move(group)),
         net_(std::move(net)),
         name_(std::move(name)),
-        algorithms_(algorithms) {}
+        algorithms_(algorithms),
+        group_hash_(hash_text(this->group())) {}
 
   std::string_view name() const override { return name_; }
   std::string_view transport() const override { return net_->name(); }
@@ -82,21 +84,12 @@ class P2pCommunicator final : public Communicator {
     if (size() == 1) {
       return run_alone(call);
     }
-    const auto typed = [&](auto&& body) { dispatch_all(call.in.dtype, body); };
-    PointToPoint& net = *net_;
-    switch (call.operation) {
-      case Operation::Broadcast: return binomial_tree_broadcast(net, bytes_of(call.out), call.peer);
-      case Operation::Reduce:
-        return typed([&]<typename T>() { run_reduce<T>(net, call, select(call, size(), algorithms_.reduce)); });
-      case Operation::AllReduce:
-        return typed([&]<typename T>() { run_all_reduce<T>(net, call, select(call, size(), algorithms_.all_reduce)); });
-      case Operation::AllGather: return run_all_gather(net, call, select(call, size(), algorithms_.all_gather));
-      case Operation::ReduceScatter:
-        return typed([&]<typename T>() { run_reduce_scatter<T>(net, call, select(call, size(), algorithms_.reduce_scatter)); });
-      case Operation::Barrier: return dissemination_barrier(net);
-      case Operation::Send:
-      case Operation::Recv: start_message(call).wait(); return;
+    if (!is_collective(call.operation)) {
+      return start_message(call).wait();
     }
+    net_->announce(fingerprint_of(call, group_hash_));
+    run_collective(call);
+    net_->conclude();
   }
 
   Work start(const Call& call) override {
@@ -108,6 +101,25 @@ class P2pCommunicator final : public Communicator {
   }
 
  private:
+  void run_collective(const Call& call) {
+    const auto typed = [&](auto&& body) { dispatch_all(call.in.dtype, body); };
+    PointToPoint& net = *net_;
+    if (is_rooted(call.operation)) {  // nobody returns before all agree, also where the data reach only some
+      dissemination_barrier(net);
+    }
+    switch (call.operation) {
+      case Operation::Broadcast: return binomial_tree_broadcast(net, bytes_of(call.out), call.peer);
+      case Operation::Reduce:
+        return typed([&]<typename T>() { run_reduce<T>(net, call, select(call, size(), algorithms_.reduce)); });
+      case Operation::AllReduce:
+        return typed([&]<typename T>() { run_all_reduce<T>(net, call, select(call, size(), algorithms_.all_reduce)); });
+      case Operation::AllGather: return run_all_gather(net, call, select(call, size(), algorithms_.all_gather));
+      case Operation::ReduceScatter:
+        return typed([&]<typename T>() { run_reduce_scatter<T>(net, call, select(call, size(), algorithms_.reduce_scatter)); });
+      default: return dissemination_barrier(net);
+    }
+  }
+
   // A message on its way, whose errors name the call.
   class Message final : public Work::Pending {
    public:
@@ -145,6 +157,7 @@ class P2pCommunicator final : public Communicator {
   std::unique_ptr<PointToPoint> net_;
   std::string name_;
   Algorithms algorithms_;
+  uint64_t group_hash_;
 };
 
 }  // namespace

@@ -18,13 +18,13 @@ bool mpi_started() {
   return yes != 0;
 }
 
+}  // namespace
+
 bool mpi_finished() {
   int yes = 0;
   MPI_Finalized(&yes);
   return yes != 0;
 }
-
-}  // namespace
 
 std::string mpi_error_text(int code) {
   std::array<char, MPI_MAX_ERROR_STRING> text{};

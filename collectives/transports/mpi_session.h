@@ -24,6 +24,9 @@ class MpiSession {
   int exceptions_ = 0;  // on their way when this was made
 };
 
+/// Whether MPI has finished in this process: then nothing may be asked of it.
+bool mpi_finished();
+
 /// Ends every process of the job with `exit_code`. Without MPI (not started, or finished) ends this one, without destructors.
 [[noreturn]] void abort_world(int exit_code);
 

@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "collectives/fingerprint.h"
 #include "collectives/scratch.h"
 #include "collectives/work.h"
 #include "tensor/base/allocator.h"
@@ -18,11 +19,13 @@ namespace ringlet {
 
 struct Outgoing {
   int peer;
-  std::span<const std::byte> bytes;  // may be empty: an empty message is still a message
+  std::span<const std::byte> bytes;    // may be empty: an empty message is still a message
+  const Fingerprint* stamp = nullptr;  // set by a transport that lets the fingerprint travel with the message
 };
 struct Incoming {
   int peer;
   std::span<std::byte> bytes;
+  const Fingerprint* stamp = nullptr;  // what the message must be stamped with
 };
 
 class PointToPoint {
@@ -38,6 +41,11 @@ class PointToPoint {
   int size() const { return size_; }
   /// "mailbox", "messages".
   virtual std::string_view name() const = 0;
+
+  /// What this rank does from here on, and that it is done. The transport compares it with what the others announce before
+  /// it hands out what they sent; a difference, a rank that has left and a deadline are one CommError on all (standing.h).
+  virtual void announce(const Fingerprint& call) = 0;
+  virtual void conclude() = 0;
 
   /// Sends and receives all at once. Throws CommError when a peer is lost or sends another size than expected.
   virtual void transfer(std::span<const Outgoing> out, std::span<const Incoming> in, int tag = kCollectiveTag) = 0;

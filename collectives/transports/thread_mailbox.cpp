@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cstring>
+#include <exception>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -10,44 +11,13 @@
 #include "collectives/algorithms/direct.h"
 #include "collectives/error.h"
 #include "collectives/transports/group_members.h"
-#include "collectives/transports/mailbox.h"
+#include "collectives/transports/mailbox_seat.h"
 
 namespace ringlet {
-// One mutex for all: it is held for a few list operations, never while bytes are copied.
-struct MailboxHub::State {
-  State(int ranks, std::chrono::milliseconds limit) : deadline(limit), boxes(static_cast<size_t>(ranks)) {}
-  Mailbox& box(int rank) { return boxes[static_cast<size_t>(rank)]; }
-
-  std::mutex mutex;
-  std::chrono::milliseconds deadline;
-  std::vector<Mailbox> boxes;
-  int next_context = 1;  // 0 is the world
-  int first_failed = -1;
-  std::string reason;
-};
-
 namespace {
 
-using Lock = std::unique_lock<std::mutex>;
-
-// One rank's seat in one group.
-struct Seat {
-  std::shared_ptr<MailboxHub> hub;
-  MailboxHub::State& state;
-  int context;
-  std::vector<int> members;  // hub ranks, by group rank
-  int rank;                  // in the group
-
-  int self() const { return members[static_cast<size_t>(rank)]; }
-  int hub_rank(int member) const { return members[static_cast<size_t>(member)]; }
-  int member(int hub_rank) const {
-    const auto found = std::find(members.begin(), members.end(), hub_rank);
-    return found == members.end() ? -1 : static_cast<int>(found - members.begin());
-  }
-  [[noreturn]] void fail(int peer, const std::string& reason) const {
-    throw CommError({.rank = rank, .size = static_cast<int>(members.size()), .peer = peer}, reason);
-  }
-};
+using Lock = MailboxSeat::Lock;
+using Seat = MailboxSeat;
 
 // Sends and receives under way: posted at construction, finished by `wait`, retracted by the destructor if that threw.
 class Exchange final : public Work::Pending {
@@ -80,7 +50,7 @@ class Exchange final : public Work::Pending {
       await(lock, letter.dest, "did not take a message",
             [&] { return letter.state == Letter::State::Read || letter.state == Letter::State::Lost; });
       if (letter.state == Letter::State::Lost) {
-        seat_.fail(seat_.member(letter.dest), message("refused a message of {} bytes", letter.bytes.size()));
+        seat_.dispute(lock, seat_.member(letter.dest), message("refused a message of {} bytes", letter.bytes.size()));
       }
     }
   }
@@ -101,18 +71,19 @@ class Exchange final : public Work::Pending {
   template <typename Ready>
   void await(Lock& lock, int peer, const char* complaint, Ready ready) {
     MailboxHub::State& state = seat_.state;
-    const auto given_up = [&] { return ready() || state.first_failed >= 0 || state.box(peer).left; };
+    const auto given_up = [&] { return ready() || seat_.disputed() || state.first_failed >= 0 || state.box(peer).left; };
     const auto limit = std::chrono::steady_clock::now() + state.deadline;
     const bool in_time = state.box(seat_.self()).news.wait_until(lock, limit, given_up);
     if (ready()) {
       return;
     }
-    if (state.first_failed >= 0) {
-      seat_.fail(seat_.member(state.first_failed), message("world rank {} failed: {}", state.first_failed, state.reason));
+    if (state.first_failed >= 0 && !seat_.disputed()) {
+      seat_.dispute(lock, seat_.member(state.first_failed),
+                    message("world rank {} failed: {}", state.first_failed, state.reason));
     }
-    seat_.fail(seat_.member(peer),
-               in_time ? message("world rank {} {} and is gone", peer, complaint)
-                       : message("world rank {} {} within the deadline of {} ms", peer, complaint, state.deadline.count()));
+    seat_.dispute(lock, seat_.member(peer),
+                  in_time ? message("world rank {} {} and is gone", peer, complaint)
+                          : message("world rank {} {} within the deadline of {} ms", peer, complaint, state.deadline.count()));
   }
 
   // Copies the letter of `receive`, if it has not been read yet. The lock is released meanwhile.
@@ -135,9 +106,9 @@ class Exchange final : public Work::Pending {
     receive.done = true;
     seat_.state.box(receive.envelope.source).news.notify_one();  // the letter may be gone from here on
     if (!fits) {
-      seat_.fail(seat_.member(receive.envelope.source),
-                 message("world rank {} sent {} bytes where {} were expected; do all ranks pass the same count and dtype?",
-                         receive.envelope.source, sent, receive.bytes.size()));
+      seat_.dispute(lock, seat_.member(receive.envelope.source),
+                    message("world rank {} sent {} bytes where {} were expected; do all ranks pass the same count and dtype?",
+                            receive.envelope.source, sent, receive.bytes.size()));
     }
   }
 
@@ -171,7 +142,27 @@ class ThreadMailbox final : public PointToPoint {
  public:
   explicit ThreadMailbox(Seat seat) : PointToPoint(seat.rank, static_cast<int>(seat.members.size())), seat_(std::move(seat)) {}
 
+  ~ThreadMailbox() override { leave_group(); }
+
   std::string_view name() const override { return "mailbox"; }
+
+  // The comparison is made here, in memory: nobody gets data from a rank before that rank has announced the same call.
+  void announce(const Fingerprint& call) override {
+    Lock lock(seat_.state.mutex);
+    MailboxGroup& group = seat_.group();
+    seat_.standing() = {Standing::State::InCall, call};
+    for (int r = 0; r < size(); ++r) {
+      const Standing& other = group.standings[static_cast<size_t>(r)];
+      const bool left = other.call.operation == Operation::Leave && other.call.sequence <= call.sequence;
+      if (seat_.disputed() || left || (other.call.sequence == call.sequence && other.call != call)) {
+        seat_.dispute(lock, r == rank() ? -1 : r, "the ranks of this group have disagreed before");
+      }
+    }
+  }
+  void conclude() override {
+    const Lock lock(seat_.state.mutex);
+    seat_.standing().state = Standing::State::Outside;
+  }
 
   void transfer(std::span<const Outgoing> out, std::span<const Incoming> in, int tag) override {
     Exchange(seat_, out, in, tag).wait();
@@ -197,11 +188,21 @@ class ThreadMailbox final : public PointToPoint {
   }
 
  private:
+  void leave_group() {
+    const Lock lock(seat_.state.mutex);
+    MailboxGroup& group = seat_.group();
+    group.leave(static_cast<size_t>(rank()), std::uncaught_exceptions() > exceptions_);
+    seat_.wake_members();
+    if (++group.gone == size()) {
+      seat_.state.groups.erase(seat_.context);
+    }
+  }
   int reserve_contexts(int n) {
     const Lock lock(seat_.state.mutex);
     return std::exchange(seat_.state.next_context, seat_.state.next_context + n);
   }
   Seat seat_;
+  int exceptions_ = std::uncaught_exceptions();  // on their way when this was made
 };
 
 }  // namespace
@@ -224,6 +225,12 @@ std::unique_ptr<PointToPoint> MailboxHub::join(int rank) {
 void MailboxHub::leave(int rank, const std::string& reason) {
   const Lock lock(state_->mutex);
   state_->box(rank).left = true;
+  for (auto& [context, group] : state_->groups) {
+    const auto seat = std::find(group.members.begin(), group.members.end(), rank);
+    if (seat != group.members.end()) {
+      group.leave(static_cast<size_t>(seat - group.members.begin()), !reason.empty());
+    }
+  }
   if (!reason.empty() && state_->first_failed < 0) {
     state_->first_failed = rank;
     state_->reason = reason;

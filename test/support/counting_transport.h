@@ -19,6 +19,8 @@ class CountingTransport final : public PointToPoint {
       : PointToPoint(inner->rank(), inner->size()), inner_(std::move(inner)), sent_(sent) {}
 
   std::string_view name() const override { return inner_->name(); }
+  void announce(const Fingerprint& call) override { inner_->announce(call); }
+  void conclude() override { inner_->conclude(); }
   void transfer(std::span<const Outgoing> out, std::span<const Incoming> in, int tag) override {
     count(out);
     inner_->transfer(out, in, tag);

@@ -1,0 +1,30 @@
+// Who stands where when a collective cannot be completed, and the one report of it.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "collectives/error.h"
+#include "collectives/fingerprint.h"
+
+namespace ringlet {
+
+/// One rank, as far as the reporting rank knows.
+struct Standing {
+  enum class State : uint8_t {
+    Silent,   // has not answered: computing, or dead
+    InCall,   // waits in `call`
+    Outside,  // done with `call`, computing
+    Left,     // has destroyed its communicator
+    Failed,   // has destroyed it because of an exception
+  };
+  State state = State::Silent;
+  Fingerprint call{};  // now, or last
+};
+
+/// The error that rank `rank` throws. `standings` has a row per rank. `complaint` about `peer` is its reason unless the calls
+/// differ; then the reason is who differs from whom and in what, and the odd rank out is `peer()` if there is one. Below it
+/// a table: rank, number, call, state.
+CommError disagreement(int rank, int peer, const std::string& complaint, std::span<const Standing> standings);
+
+}  // namespace ringlet

@@ -1,0 +1,221 @@
+#include "collectives/transports/mpi_exchange.h"
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <cstring>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "collectives/transports/mpi_errors.h"
+
+namespace ringlet {
+namespace {
+
+constexpr int kEagerPolls = 20;    // an answer that is there or about to be
+constexpr int kPollsPerWatch = 8;  // watching costs as much as polling
+
+template <typename Byte, typename F>
+void for_each_piece(std::span<Byte> bytes, size_t limit, F&& f) {
+  do {  // an empty message is a message
+    const std::span<Byte> piece = bytes.first(std::min(limit, bytes.size()));
+    f(piece);
+    bytes = bytes.subspan(piece.size());
+  } while (!bytes.empty());
+}
+
+bool packed(size_t bytes, size_t limit) { return bytes <= std::min(MpiExchange::kPacked, limit); }
+
+std::byte* take_slot(std::span<std::byte>& slots) {
+  std::byte* slot = slots.data();
+  slots = slots.subspan(MpiExchange::kSlot);
+  return slot;
+}
+
+}  // namespace
+
+struct MpiExchange::Requests {
+  std::vector<MPI_Request> all;
+  std::vector<int> finished;
+  std::vector<MPI_Status> statuses;
+};
+
+MpiExchange::MpiExchange(const MpiComm& comm, const MpiOptions& options, std::span<const Outgoing> out,
+                         std::span<const Incoming> in, int tag, std::span<std::byte> slots, std::function<void(int)> watch)
+    : comm_(comm), options_(options), tag_(tag), watch_(std::move(watch)), requests_(std::make_unique<Requests>()) {
+  in_.reserve(in.size());
+  messages_.reserve(out.size() + in.size());
+  requests_->all.reserve(out.size() + in.size());
+  for (const Incoming& one : in) {
+    receive(one, slots);
+  }
+  for (const Outgoing& one : out) {
+    send(one, slots);
+  }
+}
+
+MpiExchange::~MpiExchange() {  // after an error some may be left; nobody will ask for them again
+  for (size_t i = 0; pending_ > 0 && i < messages_.size(); ++i) {
+    if (MPI_Request& request = requests_->all[i]; request != MPI_REQUEST_NULL) {
+      if (messages_[i].incoming) {
+        MPI_Cancel(&request);
+      }
+      MPI_Request_free(&request);
+    }
+  }
+}
+
+void MpiExchange::send(const Outgoing& one, std::span<std::byte>& slots) {
+  if (one.stamp == nullptr) {
+    return send_pieces(one.peer, one.bytes);
+  }
+  std::byte* slot = take_slot(slots);
+  std::memcpy(slot, one.stamp, sizeof(Fingerprint));
+  size_t length = sizeof(Fingerprint);
+  if (packed(one.bytes.size(), options_.max_message_bytes) && !one.bytes.empty()) {
+    std::memcpy(slot + length, one.bytes.data(), one.bytes.size());
+    length += one.bytes.size();
+  }
+  post_send({.peer = one.peer, .bytes = static_cast<int>(length)}, slot);
+  if (!packed(one.bytes.size(), options_.max_message_bytes)) {
+    send_pieces(one.peer, one.bytes);
+  }
+}
+
+void MpiExchange::send_pieces(int peer, std::span<const std::byte> bytes) {
+  for_each_piece(bytes, options_.max_message_bytes, [&](std::span<const std::byte> piece) {
+    post_send({.peer = peer, .bytes = static_cast<int>(piece.size())}, piece.data());
+  });
+}
+
+void MpiExchange::receive(const Incoming& one, std::span<std::byte>& slots) {
+  if (one.stamp == nullptr) {
+    return receive_pieces(one.peer, one.bytes);
+  }
+  std::byte* slot = take_slot(slots);
+  const Incoming& kept = in_.emplace_back(one);
+  post_receive({.peer = one.peer, .bytes = static_cast<int>(kSlot), .stamped = &kept, .slot = slot, .incoming = true}, slot);
+}
+
+void MpiExchange::receive_pieces(int peer, std::span<std::byte> bytes) {
+  for_each_piece(bytes, options_.max_message_bytes, [&](std::span<std::byte> piece) {
+    post_receive({.peer = peer, .bytes = static_cast<int>(piece.size()), .incoming = true}, piece.data());
+  });
+}
+
+void MpiExchange::post_send(const Message& message, const void* data) {
+  messages_.push_back(message);
+  check_mpi(MPI_Isend(data, message.bytes, MPI_BYTE, message.peer, tag_, MPI_Comm_f2c(comm_.handle()),
+                      &requests_->all.emplace_back(MPI_REQUEST_NULL)),
+            "MPI_Isend", comm_.rank(), comm_.size(), message.peer);
+  ++pending_;
+}
+
+void MpiExchange::post_receive(const Message& message, void* data) {
+  messages_.push_back(message);
+  check_mpi(MPI_Irecv(data, message.bytes, MPI_BYTE, message.peer, tag_, MPI_Comm_f2c(comm_.handle()),
+                      &requests_->all.emplace_back(MPI_REQUEST_NULL)),
+            "MPI_Irecv", comm_.rank(), comm_.size(), message.peer);
+  ++pending_;
+}
+
+bool MpiExchange::done() {
+  if (pending_ > 0) {
+    poll();
+  }
+  return pending_ == 0;
+}
+
+void MpiExchange::wait() {
+  for (int polls = 0; polls < kEagerPolls; ++polls) {
+    if (done()) {
+      return;
+    }
+  }
+  const auto limit = std::chrono::steady_clock::now() + options_.deadline;
+  for (int polls = 1; !done(); ++polls) {
+    std::this_thread::yield();
+    if (polls % kPollsPerWatch == 0) {
+      watch_(first_late().peer);
+    }
+    if (std::chrono::steady_clock::now() > limit) {
+      give_up();
+    }
+  }
+}
+
+void MpiExchange::poll() {
+  int count = 0;
+  const size_t posted = messages_.size();
+  requests_->finished.resize(posted);
+  requests_->statuses.resize(posted);
+  const int code = MPI_Testsome(static_cast<int>(posted), requests_->all.data(), &count, requests_->finished.data(),
+                                requests_->statuses.data());
+  check_mpi(code == MPI_ERR_IN_STATUS ? MPI_SUCCESS : code, "MPI_Testsome", comm_.rank(), comm_.size());
+  for (int i = 0; i < count; ++i) {
+    const Message message = messages_[static_cast<size_t>(requests_->finished[static_cast<size_t>(i)])];
+    const MPI_Status& status = requests_->statuses[static_cast<size_t>(i)];
+    --pending_;
+    check_mpi(code == MPI_ERR_IN_STATUS ? status.MPI_ERROR : MPI_SUCCESS, message.incoming ? "MPI_Irecv" : "MPI_Isend",
+              comm_.rank(), comm_.size(), message.peer);
+    if (message.incoming) {
+      int got = 0;
+      check_mpi(MPI_Get_count(&status, MPI_BYTE, &got), "MPI_Get_count", comm_.rank(), comm_.size(), message.peer);
+      arrived(message, got);
+    }
+  }
+}
+
+// A message that is too long is MPI's error; one that is too short is ours to find.
+void MpiExchange::arrived(const Message& message, int bytes) {
+  if (message.stamped != nullptr) {
+    open(message, static_cast<size_t>(bytes));
+  } else if (bytes != message.bytes) {
+    refuse(message.peer, static_cast<size_t>(message.bytes), static_cast<size_t>(bytes));
+  }
+}
+
+void MpiExchange::open(const Message& message, size_t bytes) {
+  const Incoming& expected = *message.stamped;
+  Fingerprint stamp;
+  if (bytes < sizeof stamp) {
+    refuse(message.peer, sizeof stamp, bytes);
+  }
+  std::memcpy(&stamp, message.slot, sizeof stamp);
+  if (stamp != *expected.stamp) {
+    throw ForeignStamp{message.peer, stamp};
+  }
+  const size_t length = expected.bytes.size();
+  const bool whole = packed(length, options_.max_message_bytes);
+  if (bytes - sizeof stamp != (whole ? length : 0)) {
+    refuse(message.peer, whole ? length : 0, bytes - sizeof stamp);
+  }
+  if (!whole) {
+    receive_pieces(message.peer, expected.bytes);
+  } else if (length > 0) {
+    std::memcpy(expected.bytes.data(), message.slot + sizeof stamp, length);
+  }
+}
+
+void MpiExchange::refuse(int peer, size_t expected, size_t got) const {
+  throw CommError({.rank = comm_.rank(), .size = comm_.size(), .peer = peer},
+                  message("rank {} sent {} bytes where {} were expected; do all ranks pass the same count and dtype?", peer,
+                          got, expected));
+}
+
+const MpiExchange::Message& MpiExchange::first_late() const {
+  const auto& all = requests_->all;
+  const auto late = std::find_if(all.begin(), all.end(), [](MPI_Request one) { return one != MPI_REQUEST_NULL; });
+  return messages_[static_cast<size_t>(late - all.begin())];
+}
+
+void MpiExchange::give_up() const {
+  const Message& first = first_late();
+  throw CommError({.rank = comm_.rank(), .size = comm_.size(), .peer = first.peer},
+                  message("{} within the deadline of {} ms; {} of {} messages are out",
+                          first.incoming ? "sent nothing" : "did not take a message", options_.deadline.count(), pending_,
+                          messages_.size()));
+}
+
+}  // namespace ringlet

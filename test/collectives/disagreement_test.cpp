@@ -1,0 +1,99 @@
+// Ranks as threads that do not make the same call: every kind, at 2, 3, 4 and 8 ranks [H6].
+#include "test/collectives/disagreement.h"
+
+#include "test/support/catch.h"
+#include "test/support/run_ranks.h"
+
+using namespace ringlet;        // NOLINT(google-build-using-namespace)
+using namespace ringlet::test;  // NOLINT(google-build-using-namespace)
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// What each rank was told; ranks that were told something fail, as a program's would.
+std::vector<std::string> tell(int ranks, const std::function<std::string(Communicator&)>& body,
+                              std::chrono::milliseconds deadline = std::chrono::seconds(20)) {
+  std::vector<std::string> texts(static_cast<size_t>(ranks));
+  try {
+    run_ranks(
+        ranks,
+        [&](Communicator& world) {
+          std::string& text = texts[static_cast<size_t>(world.rank())];
+          text = body(world);
+          check(text.empty(), "{}", text);
+        },
+        deadline);
+  } catch (const Error&) {  // NOLINT(bugprone-empty-catch): the first of the texts
+  }
+  return texts;
+}
+
+void require_clean(const Report& report) {
+  for (const std::string& failure : report.failures()) {
+    UNSCOPED_INFO(failure);
+  }
+  CHECK(report.failures().empty());
+}
+
+}  // namespace
+
+TEST_CASE("ranks that disagree are told in what, and who is the odd one out [H6]", "[disagreement]") {
+  for (const Disagreement& kind : disagreements()) {
+    for (const int ranks : {2, 3, 4, 8}) {
+      const int odd_rank = ranks - 1;
+      const auto started = Clock::now();
+      const auto texts = tell(ranks, [&](Communicator& world) { return told_by(world, kind, odd_rank); });
+      Report report(message("{}: ", kind.name));
+      for (int rank = 0; rank < ranks; ++rank) {
+        expect_report(report, texts[static_cast<size_t>(rank)], kind, rank, ranks, odd_rank);
+      }
+      report.expect(Clock::now() - started < std::chrono::seconds(5), "took longer than 5 s");
+      require_clean(report);
+    }
+  }
+}
+
+TEST_CASE("calls of different groups end at the deadline, with who waits where [H6]", "[disagreement]") {
+  const auto body = [](Communicator& world) -> std::string {
+    const std::unique_ptr<Communicator> pair = world.split(world.rank() / 2, 0);
+    try {
+      world.rank() == 0 ? pair->barrier() : world.barrier();
+    } catch (const CommError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  for (const std::string& text : tell(4, body, std::chrono::milliseconds(200))) {
+    INFO(text);
+    CHECK(text.find("barrier #") == 0);
+  }
+}
+
+TEST_CASE("a group that has disagreed stays unusable", "[disagreement]") {
+  const auto texts = tell(3, [](Communicator& world) {
+    told_by(world, disagreements().front(), 2);
+    try {
+      sum_of_four(world);
+    } catch (const CommError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  });
+  for (const std::string& text : texts) {
+    INFO(text);
+    CHECK(text.find("all_reduce #4 on rank ") == 0);
+  }
+}
+
+TEST_CASE("whose call is the odd one does not matter", "[disagreement]") {
+  for (int odd_rank = 0; odd_rank < 4; ++odd_rank) {
+    const Disagreement& kind = disagreements()[3];
+    const auto texts = tell(4, [&](Communicator& world) { return told_by(world, kind, odd_rank); });
+    Report report(message("odd rank {}: ", odd_rank));
+    for (int rank = 0; rank < 4; ++rank) {
+      expect_report(report, texts[static_cast<size_t>(rank)], kind, rank, 4, odd_rank);
+    }
+    require_clean(report);
+  }
+}
