@@ -55,7 +55,7 @@ double seconds_of(const Call& call) {
 }
 
 nlohmann::ordered_json measure(const Size& size, const std::string& form, double peak) {
-  const auto [M, N, K] = size;
+  const int64_t M = size.M, N = size.N, K = size.K;  // clang 14 captures no structured binding
   const std::vector<float> a = numbers(M * K, 1), b = numbers(K * N, 2);
   std::vector<float> c(static_cast<size_t>(M * N));
   const MatrixView<float> A = form[0] == 'T' ? MatrixView<float>{a.data(), 1, M} : MatrixView<float>{a.data(), K, 1};
