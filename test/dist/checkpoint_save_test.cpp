@@ -133,6 +133,10 @@ TEST_CASE("latest decides, not the highest number; without it the highest comple
     write_file(dir / "latest", text);
     CHECK(latest(dir.path()) == "step_00007000 (noted)");
   }
+  const TemporaryDirectory elsewhere;
+  save(elsewhere.path(), 30);
+  write_file(dir / "latest", "../" + fs::path(elsewhere.path()).filename().string() + "/step_00000030\n");
+  CHECK(latest(dir.path()) == "step_00007000 (noted)");  // complete, but not in this directory
   fs::remove(dir / "latest");
   CHECK(latest(dir.path()) == "step_00007000 (noted)");
   save(dir.path(), 123456789);
