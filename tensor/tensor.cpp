@@ -135,8 +135,8 @@ Tensor Tensor::permute(std::initializer_list<int> order) const {
 }
 
 Tensor Tensor::narrow(int dim, int64_t start, int64_t length) const {
-  check(start >= 0 && length >= 0 && start <= shape_[dim] - length, "Tensor::narrow: {} entries from {} on, of dim {} of shape {}",
-        length, start, dim, shape_);
+  check(start >= 0 && length >= 0 && start <= shape_[dim] - length,
+        "Tensor::narrow: {} entries from {} on, of dim {} of shape {}", length, start, dim, shape_);
   return {storage_, shape_.with(dim, length), strides_, offset_ + start * strides_[dim], dtype_};
 }
 

@@ -28,8 +28,8 @@ struct Attended {
 /// the bits that the unpadded keys alone would give.
 Attended attention(const Tensor& qkv, int64_t heads, const Tensor& key_padding, const AttentionDropout& dropout);
 
-/// dqkv: [B, T, 3C]. Probabilities are computed anew from log_sum:  dv = Pᵀ·dy,  dp = dy·vᵀ,  ds = p·(dp − Σ_j dp·p),
-/// dq = ds·k/√(C/H),  dk = dsᵀ·q/√(C/H).
+/// dqkv: [B, T, 3C]. Of `forward` only log_sum is looked at, from which the probabilities are computed anew:
+///   dv = Pᵀ·dy,  dp = dy·vᵀ,  ds = p·(dp − Σ_j dp·p),  dq = ds·k/√(C/H),  dk = dsᵀ·q/√(C/H).
 Tensor attention_backward(const Tensor& dy, const Tensor& qkv, const Attended& forward, int64_t heads,
                           const Tensor& key_padding, const AttentionDropout& dropout);
 
