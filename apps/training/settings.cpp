@@ -21,8 +21,8 @@ std::string_view name_of(Schedule::Kind kind) {
   }
 }
 
-// Changes no number: a constant rate has no end, and --steps says only where to stop.
-bool is_harmless(const std::string& flag) { return flag == "--steps"; }
+// Changes no number: a constant rate has no end, and --steps says only where to stop; where buckets are cut is the same to a sum.
+bool is_harmless(const std::string& flag) { return flag == "--steps" || flag == "--bucket-bytes"; }
 
 }  // namespace
 
@@ -44,6 +44,7 @@ Settings settings_of(const TrainConfig& config, int world_size, uint64_t data_fi
       {"--batch-size", to_text(config.batch_size)},
       {"--global-batch-size", to_text(config.micro_batches(world_size).sequences)},
       {"--strategy", config.strategy},
+      {"--bucket-bytes", to_text(config.buckets.bytes)},
       {"--optimizer", optimizer.name},
       {"--beta1", exact(optimizer.beta1)},
       {"--beta2", exact(optimizer.beta2)},

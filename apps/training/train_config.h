@@ -25,6 +25,7 @@ struct TrainConfig {
   double clip = 0.0;    // largest global gradient norm; 0: any
   int64_t retries = 3;  // steps in a row that may be skipped for a loss or gradient that is not finite
   std::string strategy = "zero1";
+  BucketSizes buckets;  // ddp
 
   // Data
   std::string corpus;  // empty: synthetic

@@ -1,4 +1,5 @@
 // The flags of gpt_e2e, group by group, as --help shows them.
+#include <algorithm>
 #include <limits>
 
 #include "apps/training/flags.h"
@@ -49,6 +50,8 @@ void optimization_flags(Flags& flags, TrainConfig& config, Spelled& spelled) {
               "sequences per step over all ranks; accumulates when it exceeds ranks x batch size, its default");
   flags.whole("--seed", spelled.seed, 0, std::numeric_limits<int64_t>::max(), "of parameters, data, dropout and sampling");
   flags.choice("--strategy", config.strategy, {"zero1", "ddp"}, "how ranks share the work");
+  flags.whole("--bucket-bytes", config.buckets.bytes, 1, kMany,
+              "ddp: a range of the gradient this large leaves while backward computes the rest; the first at most 1 MiB");
   flags.choice("--optimizer", optimizer.name, {"adamw", "sgd"}, "AdamW, or SGD with momentum");
   flags.real("--lr", config.schedule.lr, kNonNegative, "highest learning rate");
   flags.choice("--schedule", spelled.schedule, {"constant", "linear", "cosine"}, "of the learning rate, after the warm-up");
@@ -127,6 +130,7 @@ void settle(TrainConfig& config, const Spelled& spelled, const Flags& flags) {
   if (config.schedule.horizon == 0) {
     config.schedule.horizon = config.steps;
   }
+  config.buckets.first_bytes = std::min(config.buckets.first_bytes, config.buckets.bytes);
   config.tokenizer = spelled.tokenizer == "bytes" ? Tokenizer::Kind::Bytes : Tokenizer::Kind::Chars;
   check<UsageError>(!spelled.verify || !spelled.no_verify, "--verify-resume and --no-verify-resume contradict each other");
   if (spelled.verify || spelled.no_verify) {

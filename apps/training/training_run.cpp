@@ -41,7 +41,7 @@ TrainingRun::TrainingRun(const TrainConfig& config, const TrainingData& data, Co
       world_(world),
       settings_(settings_of(config, world.size(), data.dataset->fingerprint())),
       model_(config.model),
-      parallel_(make_strategy(config.strategy, model_, world, config.optimizer)),
+      parallel_(make_strategy(config.strategy, model_, world, config.optimizer, config.buckets)),
       loader_(*data.dataset, config.micro_batches(world.size()), config.model.seq_len, world.rank(), world.size()),
       guard_(config.retries) {}
 
