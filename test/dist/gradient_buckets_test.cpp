@@ -70,7 +70,7 @@ TEST_CASE("buckets are cut from the end, between parameters, the first one small
 
 TEST_CASE("a bucket leaves when its last gradient is ready, while the layers below are still to come", "[buckets]") {
   Parameters parameters({2, 2, 2});
-  const auto& [a, b, c] = std::tie(parameters.vars[0], parameters.vars[1], parameters.vars[2]);
+  const Var &a = parameters.vars[0], &b = parameters.vars[1], &c = parameters.vars[2];
   const FlatParameter flat(parameters.module.parameters(), 1);
   std::vector<std::string> events;
   GradientBuckets buckets(flat, {1, 1},
