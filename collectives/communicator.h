@@ -40,7 +40,7 @@ class Communicator {
   int size() const { return size_; }
   /// The backend, as `make_world` knows it: "local", "mpi"; "threads" when ranks are threads.
   virtual std::string_view name() const = 0;
-  /// What carries the bytes: "none", "messages", "mailbox".
+  /// What carries the bytes: "none", "messages", "mailbox", "shm".
   virtual std::string_view transport() const = 0;
   /// "world", or for a part of it "world/COLOR".
   const std::string& group() const { return group_; }

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "collectives/communicator.h"
@@ -15,6 +16,8 @@ std::chrono::milliseconds default_deadline();
 struct WorldOptions {
   /// The longest wait for a peer before a CommError.
   std::chrono::milliseconds deadline = default_deadline();
+  /// Of the backend mpi: "shm" (shared memory, all ranks on one host), "mpi" (messages), or "auto": shm where it can be.
+  std::string transport = "auto";
 };
 
 /// All ranks that were started together, over the backend `name`:

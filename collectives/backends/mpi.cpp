@@ -1,6 +1,33 @@
 #include "collectives/backends/mpi.h"
 
+#include "collectives/backends/shared_memory.h"
+#include "collectives/transports/mpi_window.h"
+
 namespace ringlet {
+
+MpiTransport mpi_transport_named(std::string_view name) {
+  if (name == "auto") {
+    return MpiTransport::Auto;
+  }
+  check(name == "mpi" || name == "shm", "transport: must be one of auto, shm, mpi, got '{}'", name);
+  return name == "mpi" ? MpiTransport::Messages : MpiTransport::SharedMemory;
+}
+
+std::unique_ptr<Communicator> make_mpi_world(MpiTransport transport, MpiOptions options) {
+  std::unique_ptr<Communicator> messages = make_mpi_world(options);
+  const bool together = transport != MpiTransport::Messages && all_on_one_host();
+  check(together || transport != MpiTransport::SharedMemory, "transport: shm needs all ranks on one host; take auto or mpi");
+  if (!together || messages->size() == 1) {
+    return messages;
+  }
+  const SharedArena arena(allocate_shared_window(SharedArena::bytes(messages->size())), messages->size(),
+                          [] { return !mpi_finished(); });
+  if (messages->rank() == 0) {
+    arena.prepare();
+  }
+  messages->barrier();
+  return make_shared_memory(arena, std::move(messages), options.deadline);
+}
 
 std::unique_ptr<Communicator> make_mpi_world(MpiOptions options, Algorithms algorithms) {
   return make_p2p(make_mpi_point_to_point(options), "mpi", algorithms);

@@ -1,7 +1,9 @@
 // The CPU backend: the ranks that mpirun started, one process each.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <string_view>
 
 #include "collectives/backends/p2p.h"
 #include "collectives/communicator.h"
@@ -9,6 +11,14 @@
 #include "collectives/transports/mpi_session.h"  // IWYU pragma: export: MpiSession, abort_world, place_on_host
 
 namespace ringlet {
+
+/// What carries the bytes: messages; windows of shared memory, which need all ranks on one host; or windows where they can be.
+enum class MpiTransport : uint8_t { Auto, Messages, SharedMemory };
+/// Of "auto", "mpi", "shm"; anything else is an `Error` that lists them.
+MpiTransport mpi_transport_named(std::string_view name);
+
+/// All ranks of the job over `transport`.
+std::unique_ptr<Communicator> make_mpi_world(MpiTransport transport, MpiOptions options = {});
 
 /// All ranks of the job over MPI messages. Hold an `MpiSession` in main before; without one the world starts MPI and finishes
 /// it with its last communicator.

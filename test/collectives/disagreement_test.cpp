@@ -3,6 +3,7 @@
 
 #include "test/support/catch.h"
 #include "test/support/run_ranks.h"
+#include "test/support/run_shared.h"
 
 using namespace ringlet;        // NOLINT(google-build-using-namespace)
 using namespace ringlet::test;  // NOLINT(google-build-using-namespace)
@@ -12,11 +13,13 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // What each rank was told; ranks that were told something fail, as a program's would.
+using Runner = void (*)(int, const std::function<void(Communicator&)>&, std::chrono::milliseconds);
+
 std::vector<std::string> tell(int ranks, const std::function<std::string(Communicator&)>& body,
-                              std::chrono::milliseconds deadline = std::chrono::seconds(20)) {
+                              std::chrono::milliseconds deadline = std::chrono::seconds(20), Runner run = run_ranks) {
   std::vector<std::string> texts(static_cast<size_t>(ranks));
   try {
-    run_ranks(
+    run(
         ranks,
         [&](Communicator& world) {
           std::string& text = texts[static_cast<size_t>(world.rank())];
@@ -36,20 +39,51 @@ void require_clean(const Report& report) {
   CHECK(report.failures().empty());
 }
 
-}  // namespace
-
-TEST_CASE("ranks that disagree are told in what, and who is the odd one out [H6]", "[disagreement]") {
+void require_reports(Runner run) {
   for (const Disagreement& kind : disagreements()) {
     for (const int ranks : {2, 3, 4, 8}) {
       const int odd_rank = ranks - 1;
       const auto started = Clock::now();
-      const auto texts = tell(ranks, [&](Communicator& world) { return told_by(world, kind, odd_rank); });
+      const auto texts = tell(
+          ranks, [&](Communicator& world) { return told_by(world, kind, odd_rank); }, std::chrono::seconds(20), run);
       Report report(message("{}: ", kind.name));
       for (int rank = 0; rank < ranks; ++rank) {
         expect_report(report, texts[static_cast<size_t>(rank)], kind, rank, ranks, odd_rank);
       }
       report.expect(Clock::now() - started < std::chrono::seconds(5), "took longer than 5 s");
       require_clean(report);
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("ranks that disagree are told in what, and who is the odd one out [H6]", "[disagreement]") {
+  require_reports(run_ranks);
+}
+TEST_CASE("ranks that disagree over shared memory are told the same [H6]", "[disagreement]") { require_reports(run_shared); }
+
+TEST_CASE("a rank that does not come is named at the deadline, and one that fails at once", "[disagreement]") {
+  for (const Runner run : {Runner(run_ranks), Runner(run_shared)}) {
+    for (const bool fails : {false, true}) {
+      const auto body = [fails](Communicator& world) -> std::string {
+        world.barrier();
+        if (world.rank() == 1) {
+          check(!fails, "injected");
+          std::this_thread::sleep_for(std::chrono::milliseconds(1500));  // longer than the others wait for its answer
+          return "";
+        }
+        try {
+          sum_of_four(world);
+        } catch (const CommError& error) {
+          return error.what();
+        }
+        return "";
+      };
+      const auto texts = tell(3, body, std::chrono::milliseconds(fails ? 20000 : 200), run);
+      INFO(texts[0]);
+      CHECK(texts[0].find("all_reduce #2 on rank 0 of 3 (world), peer 1: ") == 0);
+      CHECK(texts[0].find(fails ? "rank 1" : "within the deadline of 200 ms") != std::string::npos);
     }
   }
 }

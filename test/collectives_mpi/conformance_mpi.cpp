@@ -3,6 +3,8 @@
 #include <mpi.h>
 
 #include <cstdio>
+#include <filesystem>
+#include <thread>
 
 #include "collectives/backends/mpi.h"
 #include "collectives/factory.h"
@@ -104,10 +106,39 @@ void waits_have_a_deadline(Report& report) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
+// The names of a window are gone as soon as all have mapped it. (Of another job's one may be there for a moment.)
+void windows_have_no_names(Report& report) {
+  report.about("names of shared memory");
+  const std::unique_ptr<Communicator> world = make_mpi_world(MpiTransport::SharedMemory);
+  const auto names = [] {
+    int found = 0;
+    for (const auto& file : std::filesystem::directory_iterator("/dev/shm")) {
+      found += file.path().filename().string().find("osc_sm") != std::string::npos ? 1 : 0;
+    }
+    return found;
+  };
+  int found = names();
+  for (int i = 0; found > 0 && i < 40; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    found = names();
+  }
+  report.expect(found == 0, "{} are there", found);
+}
+
 int run_all() {
-  const std::unique_ptr<Communicator> world = make_world("mpi");
+  const std::unique_ptr<Communicator> world = make_world("mpi", {.transport = "mpi"});
+  const std::unique_ptr<Communicator> window = make_world("mpi", {.transport = "shm"});
   Report report = run_conformance(*world);
   compare_with_mpi(*world, report);
+  if (world->size() > 1) {
+    report.expect(window->transport() == "shm" && make_world("mpi")->transport() == "shm", "got {}", window->transport());
+    const Report more = run_conformance(*window);
+    for (const std::string& failure : more.failures()) {
+      report.expect(false, "over shared memory, {}", failure);
+    }
+    compare_with_mpi(*window, report);
+    windows_have_no_names(report);
+  }
   send_in_pieces(report, 7);
   send_in_pieces(report, 28);
   places_are_known(*world, report);

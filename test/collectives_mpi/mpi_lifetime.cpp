@@ -7,10 +7,10 @@
 
 int main() {
   using ringlet::Communicator;
-  std::unique_ptr<Communicator> late;
+  std::unique_ptr<Communicator> late, window;
   {
     const ringlet::MpiSession session;
-    late = ringlet::make_world("mpi");
+    late = ringlet::make_world("mpi", {.transport = "mpi"});
     try {
       for (int i = 0; i < 70000; ++i) {
         const std::unique_ptr<Communicator> part = late->split(0, -late->rank());
@@ -19,6 +19,8 @@ int main() {
           ringlet::abort_world(1);
         }
       }
+      window = ringlet::make_world("mpi", {.transport = "shm"});
+      window->barrier();
       late->barrier();
     } catch (const std::exception& error) {
       std::fprintf(stderr, "%s\n", error.what());
@@ -26,6 +28,7 @@ int main() {
     }
   }
   late.reset();
+  window.reset();
   try {
     late = ringlet::make_world("mpi");
   } catch (const ringlet::Error&) {

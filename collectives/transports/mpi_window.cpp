@@ -1,0 +1,40 @@
+#include "collectives/transports/mpi_window.h"
+
+#include <mpi.h>
+
+#include <memory>
+
+#include "collectives/transports/mpi_errors.h"
+#include "collectives/transports/mpi_session.h"
+
+namespace ringlet {
+namespace {
+constexpr size_t kPage = 4096;
+}
+
+bool all_on_one_host() {
+  int size = 0;
+  check_mpi(MPI_Comm_size(MPI_COMM_WORLD, &size), "MPI_Comm_size");
+  int here = place_on_host().size, least = 0;
+  check_mpi(MPI_Allreduce(&here, &least, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD), "MPI_Allreduce");
+  return least == size;
+}
+
+std::shared_ptr<std::byte> allocate_shared_window(size_t bytes) {
+  int rank = 0;
+  check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "MPI_Comm_rank");
+  void* base = nullptr;
+  MPI_Win window = MPI_WIN_NULL;
+  const auto mine = static_cast<MPI_Aint>(rank == 0 ? bytes + kPage : 0);  // one piece, all of it rank 0's
+  check_mpi(MPI_Win_allocate_shared(mine, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &window), "MPI_Win_allocate_shared");
+  MPI_Aint size = 0;
+  int unit = 0;
+  check_mpi(MPI_Win_shared_query(window, 0, &size, &unit, &base), "MPI_Win_shared_query");
+  // Freeing a window is a meeting of all ranks, which those who fail do not come to: the job's end frees it.
+  // MPI promises no alignment; mappings begin with pages, so the first whole page is the same one on every rank.
+  size_t space = bytes + kPage;
+  std::align(kPage, bytes, base, space);
+  return {static_cast<std::byte*>(base), [](std::byte*) {}};
+}
+
+}  // namespace ringlet

@@ -1,0 +1,16 @@
+// MPI's shared-memory window as memory.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+namespace ringlet {
+
+/// Whether all ranks of the job are on one host. Collective.
+bool all_on_one_host();
+
+/// `bytes` that all ranks of the job, which must be on one host, see; unmapped with the last copy, after MPI's end never.
+/// Collective. Its name in the file system is gone when this returns.
+std::shared_ptr<std::byte> allocate_shared_window(size_t bytes);
+
+}  // namespace ringlet

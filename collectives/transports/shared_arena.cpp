@@ -1,0 +1,56 @@
+#include "collectives/transports/shared_arena.h"
+
+#include <algorithm>
+#include <new>
+
+namespace ringlet {
+namespace {
+
+constexpr size_t kLongestSegment = size_t{1} << 20;  // a wake costs less than it takes to copy this
+constexpr size_t kStagingBytes = size_t{32} << 20;   // of all ranks in one set, at most
+
+size_t head_bytes(int ranks) {
+  const size_t bytes = sizeof(SharedHead) + sizeof(SharedSeat) * static_cast<size_t>(ranks);
+  return (bytes + 4095) / 4096 * 4096;
+}
+
+}  // namespace
+
+// Sequentially consistent: one who leaves and one who calls must not both miss the other.
+void SharedSeat::stand(const Standing& standing) {
+  const auto words = std::bit_cast<std::array<uint64_t, sizeof(Fingerprint) / 8>>(standing.call);
+  for (size_t i = 0; i < words.size(); ++i) {
+    call[i].store(words[i], std::memory_order_relaxed);
+  }
+  state.store(static_cast<uint32_t>(standing.state));
+}
+
+Standing SharedSeat::standing() const {
+  Standing standing{.state = static_cast<Standing::State>(state.load())};
+  std::array<uint64_t, sizeof(Fingerprint) / 8> words{};
+  for (size_t i = 0; i < words.size(); ++i) {
+    words[i] = call[i].load(std::memory_order_relaxed);
+  }
+  standing.call = std::bit_cast<Fingerprint>(words);
+  return standing;
+}
+
+size_t SharedArena::segment(int ranks) {
+  return std::min(kLongestSegment, std::max(kStagingBytes / static_cast<size_t>(ranks + 1) / 4096 * 4096, size_t{65536}));
+}
+
+size_t SharedArena::bytes(int ranks) { return head_bytes(ranks) + 2 * static_cast<size_t>(ranks + 1) * segment(ranks); }
+
+void SharedArena::prepare() const {
+  new (memory_.get()) SharedHead;
+  for (int r = 0; r < ranks_; ++r) {
+    new (&seat(r)) SharedSeat;
+  }
+}
+
+std::byte* SharedArena::staging(uint32_t t, int rank) const {
+  const auto index = static_cast<size_t>(t % 2) * static_cast<size_t>(ranks_ + 1) + static_cast<size_t>(rank);
+  return memory_.get() + head_bytes(ranks_) + index * segment(ranks_);
+}
+
+}  // namespace ringlet

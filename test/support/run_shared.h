@@ -1,0 +1,30 @@
+// Ranks as threads on an arena of ordinary memory: the shared-memory backend without MPI.
+#pragma once
+
+#include <functional>
+#include <new>
+
+#include "collectives/backends/shared_memory.h"
+#include "test/support/run_ranks.h"
+
+namespace ringlet::test {
+
+/// As run_ranks, over shared memory.
+inline void run_shared(int size, const std::function<void(Communicator&)>& body,
+                       std::chrono::milliseconds deadline = std::chrono::seconds(20)) {
+  constexpr std::align_val_t kPage{4096};
+  const std::shared_ptr<std::byte> memory(static_cast<std::byte*>(::operator new(SharedArena::bytes(size), kPage)),
+                                          [](std::byte* block) { ::operator delete(block, kPage); });
+  const SharedArena arena(memory, size, [] { return true; });
+  arena.prepare();
+  const auto hub = std::make_shared<MailboxHub>(size, deadline);
+  run_ranks(
+      size,
+      [&](Communicator& outer) {
+        const auto world = make_shared_memory(arena, make_p2p(hub->join(outer.rank()), "threads"), deadline);
+        body(*world);
+      },
+      deadline);
+}
+
+}  // namespace ringlet::test
