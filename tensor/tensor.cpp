@@ -161,7 +161,11 @@ Tensor Tensor::to(DType dtype, Category category) const {
 void Tensor::fill(double value) {
   dispatch_all(dtype_, [&]<typename T>() {
     const T element = static_cast<T>(value);
-    kernels::fill_strided(mutable_data<T>(), shape_, strides_, element);
+    if (is_contiguous()) {
+      std::fill_n(mutable_data<T>(), numel_, element);
+    } else {
+      kernels::fill_strided(mutable_data<T>(), shape_, strides_, element);
+    }
   });
 }
 
@@ -173,9 +177,11 @@ void Tensor::copy_from(const Tensor& source) {
   // A transpose of a matrix into itself would overwrite what it has yet to read.
   const bool overlapping = shares_storage(source) && !(strides_ == source.strides() && offset_ == source.offset());
   const Tensor from = overlapping ? source.clone() : source;
+  const bool flat = is_contiguous() && from.is_contiguous();  // one run instead of one per row
+  const Shape shape = flat ? Shape{numel_} : shape_, to_strides = flat ? Shape{1} : strides_;
   dispatch_all(dtype_, [&]<typename T>() {
     dispatch_all(from.dtype(), [&]<typename S>() {
-      kernels::copy_strided(mutable_data<T>(), strides_, from.data<S>(), from.strides(), shape_);
+      kernels::copy_strided(mutable_data<T>(), to_strides, from.data<S>(), flat ? Shape{1} : from.strides(), shape);
     });
   });
 }

@@ -70,6 +70,7 @@ TEST_CASE("[B1] ignored labels add nothing, and their gradient is exactly 0", "[
   const CrossEntropy none = cross_entropy(z, ignored);
   CHECK(none.sum.item() == 0);
   CHECK(none.count == 0);
+  CHECK(same_bits(none.log_sum, Tensor::zeros({4}, DType::F64)));
   CHECK(same_bits(gradient(z, ignored), Tensor::zeros({4, 2})));
   CHECK(cross_entropy(Tensor::zeros({4, 2}), labels({0, 0, 0, 0})).sum.item() / 4 == Approx(0.6931472).epsilon(1e-7));
   CHECK(cross_entropy(Tensor::zeros({0, 2}), Tensor::zeros({0}, DType::I32)).count == 0);

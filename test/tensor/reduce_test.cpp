@@ -90,6 +90,10 @@ TEST_CASE("[B9] long sums do not drift", "[tensor]") {
   CHECK(mean(Tensor::full({kMany}, 1)).item() == 1.0);  // a running sum stops at 2^24: 0.5
   CHECK(mean(Tensor::full({kMany / 4, 4}, 1), 0).to_vector() == std::vector<double>{1, 1, 1, 1});
   CHECK(std::sqrt(squared_norm(Tensor::full({kMany}, 1e-4))) == Approx(0.5792619).epsilon(1e-7));
+  // A constant that is no power of two: every addition to a long running sum would round the same way.
+  constexpr int64_t kTenths = 1 << 22;
+  const double tenths = sum(Tensor::full({kTenths}, 0.1)).item(), exact = kTenths * static_cast<double>(0.1F);
+  CHECK(std::fabs(tenths - exact) <= (64 + 4 + 12) * 0x1p-24 * exact);
   const Tensor brain = Tensor::full({600}, 1, DType::BF16);
   CHECK(sum(brain).item() == 600);  // a running sum in bf16 stops at 256
   CHECK(sum(brain).dtype() == DType::F32);
