@@ -30,7 +30,7 @@ ExitCode gpt_e2e(TrainConfig config, Communicator& world) {
   const ResumePoint resumed = resume_if_asked(run, config, fault, world);
   const std::string checkpoint_dir = choose_checkpoint_dir(config, resumed.path, world);
   const SaveSchedule saves = save_schedule(config, run.step());
-  require_writable_outputs(config, saves, checkpoint_dir, world);
+  require_writable_outputs(config, saves, checkpoint_dir, resumed.path, world);
   const RunDescription description = describe(config, run.parallel(), world, threads, data.dataset->description());
   print_description(printer, description, resumed);
 
@@ -67,7 +67,7 @@ int main(int argc, char** argv) {
   const auto parse = [&](int count, char** words) {
     CommandLine line = parse_train_config(count, words);
     config = line.config;
-    return Request{.ranks = config.ranks, .backend = config.backend, .text = line.text};
+    return Request{.ranks = config.ranks, .backend = config.backend, .transport = config.transport, .text = line.text};
   };
   const auto run = [&](Communicator& world) { return to_int(gpt_e2e(config, world)); };
   return run_main({.name = "gpt_e2e", .parse = parse, .run = run}, argc, argv);

@@ -16,6 +16,8 @@ struct OptimizerConfig {
   double eps = 1e-8;
   double momentum = 0.0;      // sgd
   double weight_decay = 0.0;  // of the parameters that decay (optim/param_group.h)
+
+  bool operator==(const OptimizerConfig&) const = default;
 };
 
 /// Over `slices`, whose groups are those of `decay_groups`. Throws `Error` for an unknown name or a number out of range.

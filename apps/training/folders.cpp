@@ -1,5 +1,7 @@
 #include "apps/training/folders.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <array>
@@ -38,7 +40,8 @@ std::string new_name() {
 }  // namespace
 
 ResumePoint find_resume_point(const std::string& dir, Communicator& world) {
-  const bool is_step = from_rank_0(fs::exists(fs::path(dir) / "manifest.json") ? "yes" : "no", world) == "yes";
+  std::error_code error;  // a folder that may not be looked into has no manifest that we could read
+  const bool is_step = from_rank_0(fs::exists(fs::path(dir) / "manifest.json", error) ? "yes" : "no", world) == "yes";
   if (is_step) {
     return {dir, {}};
   }
@@ -62,7 +65,34 @@ std::string choose_checkpoint_dir(const TrainConfig& config, const std::string& 
   return from_rank_0(new_name(), world);
 }
 
-void require_checkpoint_dir(const std::string& dir, Communicator& world) {
+namespace {
+
+// Steps of another run must neither be replaced by ours nor be taken for ours later.
+void require_own_run(const std::string& dir, const std::string& resumed_path) {
+  std::error_code error;
+  const fs::path resumed = resumed_path.empty() ? fs::path() : fs::weakly_canonical(fs::path(resumed_path) / "..", error);
+  if (!resumed_path.empty() && resumed == fs::weakly_canonical(dir, error)) {
+    return;
+  }
+  for (const fs::directory_entry& entry : fs::directory_iterator(dir, error)) {
+    const std::string name = entry.path().filename().string();
+    check<CheckpointError>(!name.starts_with("step_") || name.ends_with(".tmp"),
+                           "--checkpoint-dir: {} holds {} of another run; go on with it by --resume, or name an empty folder",
+                           dir, name);
+  }
+}
+
+// Held until the process ends, however it ends. The file stays: removing it would race with the next run that locks it.
+void lock(const std::string& dir) {
+  const int file = open((fs::path(dir) / ".lock").c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666);
+  check<CheckpointError>(file >= 0, "--checkpoint-dir: {} cannot be locked: {}", dir, std::strerror(errno));
+  check<CheckpointError>(flock(file, LOCK_EX | LOCK_NB) == 0,
+                         "--checkpoint-dir: {} is in use by another run; name another folder", dir);
+}
+
+}  // namespace
+
+void require_checkpoint_dir(const std::string& dir, const std::string& resumed_path, Communicator& world) {
   agree(world, [&] {
     if (world.rank() != 0) {
       return;
@@ -75,6 +105,8 @@ void require_checkpoint_dir(const std::string& dir, Communicator& world) {
     check<CheckpointError>(file >= 0, "--checkpoint-dir: {} takes no files: {}", dir, std::strerror(errno));
     close(file);
     fs::remove(probe);
+    require_own_run(dir, resumed_path);
+    lock(dir);
   });
 }
 

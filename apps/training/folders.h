@@ -21,7 +21,8 @@ ResumePoint find_resume_point(const std::string& dir, Communicator& world);
 /// every rank.
 std::string choose_checkpoint_dir(const TrainConfig& config, const std::string& resumed_path, Communicator& world);
 
-/// (all) Makes `dir` and tries to write in it. Throws CheckpointError, agreed upon.
-void require_checkpoint_dir(const std::string& dir, Communicator& world);
+/// (all) Makes `dir`, tries to write in it, and locks it until the process ends. Throws CheckpointError, agreed upon, also when another
+/// run is at work in it, or when it holds steps of a run other than the one resumed from.
+void require_checkpoint_dir(const std::string& dir, const std::string& resumed_path, Communicator& world);
 
 }  // namespace ringlet

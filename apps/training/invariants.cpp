@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "apps/training/hex.h"
 
@@ -20,6 +21,12 @@ std::string why_it_may_rise(const std::vector<StepRecord>& history, const TrainC
   }
   if (!config.has_default_sizes(world_size)) {
     return "the promise is made for the default sizes";
+  }
+  if (!config.has_default_optimization()) {
+    return "the promise is made for the default optimizer, schedule and clipping, and learning rates from 0.005 up";
+  }
+  if (history.size() < 2) {
+    return "one step has nothing to fall from";
   }
   for (const StepRecord& record : history) {
     if (record.skipped && record.step <= kPromised) {
@@ -62,7 +69,7 @@ Invariant loss_falls(const std::vector<StepRecord>& history, const TrainConfig& 
   if (!result.detail.empty()) {
     return result;
   }
-  double smallest_fall = history.front().loss;
+  double smallest_fall = std::numeric_limits<double>::infinity();
   double tolerance = 0.0;
   result.holds = true;
   for (size_t i = 1; i < static_cast<size_t>(steps) && *result.holds; ++i) {

@@ -1,5 +1,9 @@
 #include "apps/training/preparation.h"
 
+#include <filesystem>
+#include <string_view>
+#include <utility>
+
 #include "apps/training/failure.h"
 #include "apps/training/output_file.h"
 
@@ -18,9 +22,34 @@ ResumePoint resume_if_asked(TrainingRun& run, const TrainConfig& config, const s
   return point;
 }
 
+namespace {
+
+// However it is spelled.
+std::filesystem::path one_place(const std::string& path) {
+  return std::filesystem::weakly_canonical(std::filesystem::absolute(path));
+}
+
+// No output may replace what the run reads or another output.
+void require_different_files(const TrainConfig& config) {
+  const std::pair<const char*, const std::string&> files[] = {
+      {"--corpus", config.corpus}, {"--metrics", config.metrics}, {"--summary", config.summary}};
+  for (const auto& [flag, path] : files) {
+    for (const auto& [other_flag, other] : files) {
+      const bool same =
+          std::string_view(flag) < other_flag && !path.empty() && !other.empty() && one_place(path) == one_place(other);
+      check<UsageError>(!same, "{}: must be another file than {}, got {} for both", flag, other_flag, path);
+    }
+  }
+}
+
+}  // namespace
+
 void require_writable_outputs(const TrainConfig& config, const SaveSchedule& saves, const std::string& checkpoint_dir,
-                              Communicator& world) {
+                              const std::string& resumed_path, Communicator& world) {
   agree(world, [&] {
+    if (world.rank() == 0) {
+      require_different_files(config);
+    }
     if (world.rank() == 0 && !config.metrics.empty()) {
       require_writable("--metrics", config.metrics);
     }
@@ -29,7 +58,7 @@ void require_writable_outputs(const TrainConfig& config, const SaveSchedule& sav
     }
   });
   if (saves.last_before_end() >= 0) {
-    require_checkpoint_dir(checkpoint_dir, world);
+    require_checkpoint_dir(checkpoint_dir, resumed_path, world);
   }
 }
 

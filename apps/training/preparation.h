@@ -18,6 +18,6 @@ ResumePoint resume_if_asked(TrainingRun& run, const TrainConfig& config, const s
 /// (all) Everything that will be written can be written; otherwise nothing has been trained in vain. UsageError for --metrics and
 /// --summary, CheckpointError for the folder of checkpoints, which is made if any will be saved.
 void require_writable_outputs(const TrainConfig& config, const SaveSchedule& saves, const std::string& checkpoint_dir,
-                              Communicator& world);
+                              const std::string& resumed_path, Communicator& world);
 
 }  // namespace ringlet

@@ -1,6 +1,7 @@
 #include "apps/training/run_main.h"
 
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <memory>
@@ -47,7 +48,7 @@ void require_rank_count(const Request& request, const Communicator& world) {
 
 int run_rank(const Program& program, const Request& request, const std::exception_ptr& usage_error) {
   const MpiSession session;
-  const std::unique_ptr<Communicator> world = make_world("mpi");
+  const std::unique_ptr<Communicator> world = make_world("mpi", {.transport = request.transport});
   try {
     agree(*world, [&] {
       if (usage_error != nullptr) {
@@ -82,6 +83,7 @@ int run_rank(const Program& program, const Request& request, const std::exceptio
 int run_main(const Program& program, int argc, char** argv) {
   sleep_soon_when_waiting(argv);
   keep_heap_warm();
+  std::signal(SIGXFSZ, SIG_IGN);  // a file over the limit of its size is an error of the write, which says so
   const bool is_rank = launched_by_mpi();
   if (is_rank) {
     end_with_parent();
@@ -105,7 +107,12 @@ int run_main(const Program& program, int argc, char** argv) {
     return launch(static_cast<int>(request.ranks), argc, argv);
   }
   try {
-    return run_rank(program, request, usage_error);
+    const int code = run_rank(program, request, usage_error);
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+      say(program, "standard output: what was to be printed could not be written");
+      return code == to_int(ExitCode::Done) ? to_int(ExitCode::Data) : code;
+    }
+    return code;
   } catch (const std::exception& error) {  // MPI itself did not start
     say(program, error.what());
     return to_int(ExitCode::Communication);

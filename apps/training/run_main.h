@@ -14,6 +14,7 @@ namespace ringlet {
 struct Request {
   int64_t ranks = 0;  // --np; 0: not given
   std::string backend = "mpi";
+  std::string transport = "mpi";
   std::optional<std::string> text;  // to be printed instead of running: --help
 };
 

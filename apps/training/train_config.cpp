@@ -10,4 +10,10 @@ bool TrainConfig::has_default_sizes(int world_size) const {
   return model == any_seed && batch_size == defaults.batch_size && sequences % batch_size == 0 && sequences <= 8 * batch_size;
 }
 
+bool TrainConfig::has_default_optimization() const {
+  const TrainConfig defaults;
+  return optimizer == defaults.optimizer && schedule.kind == defaults.schedule.kind && schedule.lr >= defaults.schedule.lr &&
+         schedule.warmup == defaults.schedule.warmup && clip == defaults.clip;
+}
+
 }  // namespace ringlet

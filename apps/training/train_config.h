@@ -47,6 +47,7 @@ struct TrainConfig {
 
   // Running and reporting
   std::string backend = "mpi";
+  std::string transport = "mpi";
   int64_t ranks = 0;    // --np; 0: not given
   int64_t threads = 0;  // per rank; 0: chosen from cores and ranks
   int64_t log_every = 0;
@@ -62,6 +63,9 @@ struct TrainConfig {
   int64_t checkpoint_interval() const { return checkpoint_every < 0 ? (steps + 1) / 2 : checkpoint_every; }
   /// The default model, batch size, and a global batch that 1 to 8 ranks have: there the loss is promised to fall at every step.
   bool has_default_sizes(int world_size) const;
+  /// The default optimizer, schedule and clipping, and the default learning rate or a higher one: a lower one learns less in a step
+  /// than batches differ by.
+  bool has_default_optimization() const;
 };
 
 /// The command line of gpt_e2e: a configuration, or a text to print and be done (--help, --version).
