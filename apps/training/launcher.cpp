@@ -33,10 +33,12 @@ constexpr std::array<std::array<const char*, 2>, 8> kEnvironment = {{
 constexpr std::array kForwarded = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
 
 volatile sig_atomic_t job_process = 0;  // a signal handler can reach nothing else
-volatile sig_atomic_t job_interrupted = 0;
+volatile sig_atomic_t job_signal = 0;   // the first signal that was to end the job
 
 extern "C" void pass_on(int signal) {
-  job_interrupted = job_interrupted != 0 || signal == SIGINT ? 1 : 0;
+  if (job_signal == 0 && (signal == SIGINT || signal == SIGTERM || signal == SIGHUP)) {
+    job_signal = signal;
+  }
   if (job_process > 0) {
     kill(static_cast<pid_t>(job_process), signal);
   }
@@ -57,8 +59,8 @@ extern "C" void pass_on(int signal) {
     std::snprintf(self.data(), self.size(), "%s", argv[0]);
   }
   std::string count = std::to_string(ranks);
-  std::array<std::string, 2> words = {"mpirun", "-np"};
-  std::vector<char*> command = {words[0].data(), words[1].data(), count.data(), self.data()};
+  std::array<std::string, 3> words = {"mpirun", "-q", "-np"};  // quiet: ten lines of its own would follow each message of ours
+  std::vector<char*> command = {words[0].data(), words[1].data(), words[2].data(), count.data(), self.data()};
   command.insert(command.end(), argv + 1, argv + argc);
   command.push_back(nullptr);
   execvp("mpirun", command.data());
@@ -76,9 +78,9 @@ int wait_for(pid_t process) {
 
 }  // namespace
 
-int exit_code_of_job(int wait_status, bool interrupted) {
-  if (interrupted) {
-    return 128 + SIGINT;
+int exit_code_of_job(int wait_status, int signal) {
+  if (signal != 0) {
+    return 128 + signal;
   }
   if (!WIFEXITED(wait_status) || WEXITSTATUS(wait_status) >= 128) {
     return to_int(ExitCode::Communication);  // 128 + signal: what mpirun returns when a rank was killed
@@ -112,8 +114,12 @@ int launch(int ranks, int argc, char** argv) {
   }
   close(error_pipe[0]);
   const int status = wait_for(process);
-  const int code = exit_code_of_job(status, job_interrupted != 0);
-  if (job_interrupted == 0 && (!WIFEXITED(status) || WEXITSTATUS(status) >= 128)) {
+  const int code = exit_code_of_job(status, job_signal);
+  if (job_signal == SIGTERM || job_signal == SIGHUP) {
+    std::fprintf(stderr, "%s: ended by %s; a run goes on from its last checkpoint with --resume\n", argv[0],
+                 job_signal == SIGTERM ? "SIGTERM" : "SIGHUP");
+  }
+  if (job_signal == 0 && (!WIFEXITED(status) || WEXITSTATUS(status) >= 128)) {
     std::fprintf(stderr, "%s: a rank was killed (mpirun says %d): communication failed\n", argv[0],
                  WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
   }

@@ -11,7 +11,8 @@ namespace ringlet {
 /// (Open MPI 4 and 5) unless the environment says otherwise already. The job ends when this process dies.
 int launch(int ranks, int argc, char** argv);
 
-/// What an exit status of mpirun means for the job, in our exit codes. `interrupted`: it was told to end by Ctrl-C.
-int exit_code_of_job(int wait_status, bool interrupted);
+/// What an exit status of mpirun means for the job, in our exit codes. `signal`: the one that told us to end it (Ctrl-C is SIGINT),
+/// or 0.
+int exit_code_of_job(int wait_status, int signal);
 
 }  // namespace ringlet

@@ -89,7 +89,10 @@ void print_heldout(const Printer& printer, const Outcome& outcome, const Corpus&
 
 ExitCode Outcome::exit_code() const {
   const bool failed = std::any_of(invariants.begin(), invariants.end(), [](const Invariant& i) { return i.holds == false; });
-  return failed ? ExitCode::InvariantFailed : ExitCode::Done;
+  if (failed) {
+    return ExitCode::InvariantFailed;
+  }
+  return !steps.empty() && steps.back().skipped ? ExitCode::NonFinite : ExitCode::Done;  // it ended before it recovered
 }
 
 void report_outcome(const Printer& printer, const Outcome& outcome, const std::optional<SavedCheckpoint>& saved,

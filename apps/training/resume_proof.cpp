@@ -1,5 +1,6 @@
 #include "apps/training/resume_proof.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 
@@ -82,10 +83,17 @@ Invariant prove_resume(const Snapshot& snapshot, const std::vector<StepRecord>& 
 Invariant resume_invariant(const ProofDecision& decision, const std::optional<Snapshot>& snapshot,
                            const std::vector<StepRecord>& history, const TrainConfig& config, const TrainingData& data,
                            Communicator& world) {
+  std::string why_not = decision.why;
   if (decision.wanted && snapshot) {
-    return prove_resume(*snapshot, history, config, data, world);
+    const auto skipped = std::find_if(history.begin(), history.end(), [&](const StepRecord& record) {
+      return record.skipped && record.step > snapshot->step;  // what made it skip need not come again
+    });
+    if (skipped == history.end()) {
+      return prove_resume(*snapshot, history, config, data, world);
+    }
+    why_not = message("step {} was skipped, its loss or gradient is not finite", skipped->step);
   }
-  return {.letter = 'd', .holds = std::nullopt, .claim = "a checkpoint reloads byte-equal", .detail = decision.why};
+  return {.letter = 'd', .holds = std::nullopt, .claim = "a checkpoint reloads byte-equal", .detail = why_not};
 }
 
 }  // namespace ringlet

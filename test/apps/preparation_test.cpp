@@ -1,5 +1,8 @@
 // Between the command line and the first step: threads, settings, files, when to save.
 #include "apps/training/checkpoint_saver.h"
+
+#include <csignal>
+
 #include "apps/training/failure.h"
 #include "apps/training/launcher.h"
 #include "apps/training/output_file.h"
@@ -151,10 +154,11 @@ TEST_CASE("[I5] a rank gets its share of the cores; the environment can lower it
 TEST_CASE("what mpirun ended with becomes an exit code of ours", "[preparation]") {
   const auto exited = [](int code) { return code << 8; };
   for (const int code : {0, 1, 2, 3, 4, 5, 6, 7, 75}) {
-    CHECK(exit_code_of_job(exited(code), false) == code);
+    CHECK(exit_code_of_job(exited(code), 0) == code);
   }
-  CHECK(exit_code_of_job(exited(137), false) == 5);  // a rank killed
-  CHECK(exit_code_of_job(exited(139), false) == 5);  // a rank crashed
-  CHECK(exit_code_of_job(9, false) == 5);            // mpirun itself killed
-  CHECK(exit_code_of_job(exited(1), true) == 130);   // Ctrl-C
+  CHECK(exit_code_of_job(exited(137), 0) == 5);       // a rank killed
+  CHECK(exit_code_of_job(exited(139), 0) == 5);       // a rank crashed
+  CHECK(exit_code_of_job(9, 0) == 5);                 // mpirun itself killed
+  CHECK(exit_code_of_job(exited(1), SIGINT) == 130);  // Ctrl-C
+  CHECK(exit_code_of_job(exited(1), SIGTERM) == 143);
 }
