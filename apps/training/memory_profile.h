@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "apps/training/loader.h"
@@ -43,7 +44,8 @@ MemoryProfile measure_memory(const Strategy& parallel, const GptConfig& model, c
 /// Bytes of activations at the peak of a step's largest micro-batch, [B, T], in fp32; see the .cpp for the sum. 0 without any.
 int64_t activation_formula(const GptConfig& model, int64_t batch_size);
 /// Bytes of the inboxes of a direct reduce_scatter or all_reduce of `parameters` gradients over P ranks:
-/// (P − 1)·⌈N/P⌉ numbers, in segments of at most kInboxBytes together.
-int64_t communication_formula(int64_t parameters, int ranks);
+/// (P − 1)·⌈N/P⌉ numbers, in segments of at most kInboxBytes together; over MPI messages also a slot for the fingerprint to and from
+/// each peer. Shared memory has only the two slots of a start-up message; its windows are not the allocator's.
+int64_t communication_formula(int64_t parameters, int ranks, std::string_view transport);
 
 }  // namespace ringlet
