@@ -25,7 +25,7 @@ class RandomStream {
   uint32_t bits(uint64_t i) const;
   /// Uniform in [0, 1), a multiple of 2^-24.
   float uniform(uint64_t i) const;
-  /// out[i] = uniform(first + i), many times as fast.
+  /// out[i] = uniform(first + i), two to three times as fast.
   void uniforms(uint64_t first, std::span<float> out) const;
   /// Standard normal: Box-Muller on the words of block i / 2, computed in fp64.
   double normal(uint64_t i) const;
