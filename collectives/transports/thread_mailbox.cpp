@@ -73,7 +73,7 @@ class Exchange final : public Work::Pending {
     MailboxHub::State& state = seat_.state;
     const auto given_up = [&] { return ready() || seat_.disputed() || state.first_failed >= 0 || state.box(peer).left; };
     const auto limit = std::chrono::steady_clock::now() + state.deadline;
-    const bool in_time = state.box(seat_.self()).news.wait_until(lock, limit, given_up);
+    state.box(seat_.self()).news.wait_until(lock, limit, given_up);
     if (ready()) {
       return;
     }
@@ -82,8 +82,9 @@ class Exchange final : public Work::Pending {
                     message("world rank {} failed: {}", state.first_failed, state.reason));
     }
     seat_.dispute(lock, seat_.member(peer),
-                  in_time ? message("world rank {} {} and is gone", peer, complaint)
-                          : message("world rank {} {} within the deadline of {} ms", peer, complaint, state.deadline.count()));
+                  state.box(peer).left  // otherwise the time is up, here or on the rank that began the dispute
+                      ? message("world rank {} {} and is gone", peer, complaint)
+                      : message("world rank {} {} within the deadline of {} ms", peer, complaint, state.deadline.count()));
   }
 
   // Copies the letter of `receive`, if it has not been read yet. The lock is released meanwhile.

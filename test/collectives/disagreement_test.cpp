@@ -1,6 +1,8 @@
 // Ranks as threads that do not make the same call: every kind, at 2, 3, 4 and 8 ranks [H6].
 #include "test/collectives/disagreement.h"
 
+#include <atomic>
+
 #include "test/support/catch.h"
 #include "test/support/run_ranks.h"
 #include "test/support/run_shared.h"
@@ -66,19 +68,24 @@ TEST_CASE("ranks that disagree over shared memory are told the same [H6]", "[dis
 TEST_CASE("a rank that does not come is named at the deadline, and one that fails at once", "[disagreement]") {
   for (const Runner run : {Runner(run_ranks), Runner(run_shared)}) {
     for (const bool fails : {false, true}) {
-      const auto body = [fails](Communicator& world) -> std::string {
+      std::atomic<int> ended = 0;  // of the two others
+      const auto body = [fails, &ended](Communicator& world) -> std::string {
         world.barrier();
         if (world.rank() == 1) {
           check(!fails, "injected");
-          std::this_thread::sleep_for(std::chrono::milliseconds(1500));  // longer than the others wait for its answer
+          for (int i = 0; i < 2000 && ended < 2; ++i) {  // it neither comes nor leaves while they wait for it
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+          }
           return "";
         }
+        std::string text;
         try {
           sum_of_four(world);
         } catch (const CommError& error) {
-          return error.what();
+          text = error.what();
         }
-        return "";
+        ++ended;
+        return text;
       };
       const auto texts = tell(3, body, std::chrono::milliseconds(fails ? 20000 : 200), run);
       INFO(texts[0]);
