@@ -1,5 +1,7 @@
 #include "collectives/call.h"
 
+#include <numeric>
+
 namespace ringlet {
 
 std::string_view name_of(Operation operation) {
@@ -9,13 +11,34 @@ std::string_view name_of(Operation operation) {
     case Operation::AllReduce: return "all_reduce";
     case Operation::AllGather: return "all_gather";
     case Operation::ReduceScatter: return "reduce_scatter";
+    case Operation::Gather: return "gather";
+    case Operation::Scatter: return "scatter";
+    case Operation::AllToAll: return "all_to_all";
+    case Operation::AllGatherV: return "all_gather_v";
+    case Operation::ReduceScatterV: return "reduce_scatter_v";
+    case Operation::GatherV: return "gather_v";
+    case Operation::ScatterV: return "scatter_v";
+    case Operation::AllToAllV: return "all_to_all_v";
     case Operation::Barrier: return "barrier";
     case Operation::Split: return "split";
     case Operation::Leave: return "leave";
     case Operation::Send: return "send";
     case Operation::Recv: return "recv";
+    case Operation::Exchange: return "exchange";
   }
   return "?";
+}
+
+int64_t agreed_count(const Call& call) {
+  if (has_counts(call.operation)) {
+    return std::accumulate(call.counts.begin(), call.counts.end(), int64_t{0});
+  }
+  switch (call.operation) {
+    case Operation::Recv:
+    case Operation::Scatter: return call.out.count;
+    case Operation::AllToAllV: return -1;
+    default: return call.in.count;
+  }
 }
 
 }  // namespace ringlet

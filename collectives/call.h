@@ -2,41 +2,89 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "collectives/buffer.h"
+#include "collectives/call_site.h"
 #include "collectives/reduce_op.h"
 
 namespace ringlet {
 
 /// `Split` and `Leave` (the end of a communicator) are collectives like any other: who does something else meanwhile is told.
-enum class Operation : uint8_t { Broadcast, Reduce, AllReduce, AllGather, ReduceScatter, Barrier, Split, Leave, Send, Recv };
+/// The V forms have parts of any size.
+enum class Operation : uint8_t {
+  Broadcast,
+  Reduce,
+  AllReduce,
+  AllGather,
+  ReduceScatter,
+  Gather,
+  Scatter,
+  AllToAll,
+  AllGatherV,
+  ReduceScatterV,
+  GatherV,
+  ScatterV,
+  AllToAllV,
+  Barrier,
+  Split,
+  Leave,
+  Send,
+  Recv,
+  Exchange
+};
 
 /// "broadcast", "all_reduce", …: the verbs of `Communicator`.
 std::string_view name_of(Operation operation);
 inline std::string to_text(Operation operation) { return std::string(name_of(operation)); }
 
-constexpr bool is_collective(Operation operation) { return operation != Operation::Send && operation != Operation::Recv; }
-constexpr bool is_rooted(Operation operation) { return operation == Operation::Broadcast || operation == Operation::Reduce; }
+/// A message between two ranks, or two messages.
+constexpr bool is_message(Operation operation) {
+  return operation == Operation::Send || operation == Operation::Recv || operation == Operation::Exchange;
+}
+constexpr bool is_collective(Operation operation) { return !is_message(operation); }
+constexpr bool is_rooted(Operation operation) {
+  return operation == Operation::Broadcast || operation == Operation::Reduce || operation == Operation::Gather ||
+         operation == Operation::Scatter || operation == Operation::GatherV || operation == Operation::ScatterV;
+}
 constexpr bool is_reduction(Operation operation) {
-  return operation == Operation::Reduce || operation == Operation::AllReduce || operation == Operation::ReduceScatter;
+  return operation == Operation::Reduce || operation == Operation::AllReduce || operation == Operation::ReduceScatter ||
+         operation == Operation::ReduceScatterV;
+}
+/// Has one list of counts that is the same on all ranks.
+constexpr bool has_counts(Operation operation) {
+  return operation == Operation::AllGatherV || operation == Operation::ReduceScatterV || operation == Operation::GatherV ||
+         operation == Operation::ScatterV;
 }
 /// Moves data; the other collectives only meet.
 constexpr bool has_buffers(Operation operation) {
   return operation != Operation::Barrier && operation != Operation::Split && operation != Operation::Leave;
 }
 
-/// For a broadcast `in` and `out` are the same memory, likewise for everything in place. `count` is that of `in`
-/// (of `out` for recv).
+/// For a broadcast `in` and `out` are the same memory, likewise for everything in place. What an operation does not use on
+/// this rank (the output of a gather elsewhere than on its root) is empty, and has the dtype of what it does use.
 struct Call {
   Operation operation = Operation::Barrier;
   ConstBuffer in{};
   Buffer out{};
-  ReduceOp op = ReduceOp::Sum;
-  int peer = -1;          // the root, the destination or the source
-  int tag = 0;            // send and recv
-  uint64_t sequence = 0;  // collectives are numbered from 1, alike on all ranks; messages by themselves
+  Reduction op{};
+  int peer = -1;                             // the root, the destination; of recv the source
+  int source = -1;                           // of exchange
+  int tag = 0;                               // of messages
+  std::span<const int64_t> counts{};         // of the V forms: elements of each rank's part; of all_to_all_v: to each rank.
+                                             // Of many buffers in one call: of each. Borrowed like the buffers
+  std::span<const int64_t> source_counts{};  // of all_to_all_v: elements from each rank
+  uint64_t sequence = 0;                     // collectives are numbered from 1, alike on all ranks; messages by themselves
+  CallSite site{};
 };
+
+/// Throws the `Error` of a call that rank `rank` of `size` may not make.
+void check_call(const Call& call, int rank, int size);
+
+/// The elements that the ranks of the group agree on: of the input, of the output of a recv or scatter, of all parts of a
+/// V form; −1 for all_to_all_v, in which every rank has its own.
+int64_t agreed_count(const Call& call);
 
 }  // namespace ringlet

@@ -1,8 +1,10 @@
-// N elements cut into P chunks, one per rank.
+// N elements cut into P chunks, one per rank: equal ones, or of given sizes.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <numeric>
 #include <span>
 
 namespace ringlet {
@@ -26,6 +28,27 @@ class Chunks {
 
   std::span<T> data_;
   int parts_;
+};
+
+/// part[i] is a view of part i: counts[i] times `unit` elements, behind the parts before it. `counts` is borrowed.
+template <typename T>
+class Parts {
+ public:
+  Parts(std::span<T> data, std::span<const int64_t> counts, size_t unit = 1) : data_(data), counts_(counts), unit_(unit) {}
+
+  std::span<T> operator[](int i) const {
+    const auto before = counts_.first(static_cast<size_t>(i));
+    return data_.subspan(elements(std::accumulate(before.begin(), before.end(), int64_t{0})),
+                         elements(counts_[static_cast<size_t>(i)]));
+  }
+  size_t max_size() const { return elements(*std::max_element(counts_.begin(), counts_.end())); }
+
+ private:
+  size_t elements(int64_t count) const { return static_cast<size_t>(count) * unit_; }
+
+  std::span<T> data_;
+  std::span<const int64_t> counts_;
+  size_t unit_;
 };
 
 }  // namespace ringlet

@@ -4,14 +4,15 @@
 // bytes that one rank sends):
 //   broadcast        ⌈log2 P⌉·(α + N·β)            all_gather        α + (P−1)·n·β     (n = the shard)
 //   reduce_scatter   α + (P−1)·n·β                 all_reduce        2α + 2N·(P−1)/P·β; small: one or log2 P rounds of N
-//   barrier          ⌈log2 P⌉·α
+//   gather, scatter  ⌈log2 P⌉·α + (P−1)·n·β        all_to_all        (P−1)·α + (P−1)·n·β
+//   barrier          ⌈log2 P⌉·α                    V forms           as the even ones, a large part is n
 //
 // The same on every backend:
 // · Collectives are called by all ranks of the group in the same order, with the same count, dtype, op and root.
 // · A float reduction adds in order T over the rank index (reduce.h): same inputs, same bits, whatever backend, size or algorithm.
 // · Buffers are host or device memory as the backend takes it, contiguous, borrowed until the call (or `Work::wait`) returns.
 // · In place means exactly the same memory; a partial overlap of input and output is an `Error`. Out of place leaves the input as it was.
-// · Zero elements are a no-op that may have null data; one rank is the identity for every operation.
+// · Zero elements are a no-op that may have null data; one rank is the identity for every operation but a scaled sum.
 // · The caller's mistakes (root out of range, counts that do not fit, unsupported pairs) throw `Error` before anything moves;
 //   a peer that is lost or disagrees throws `CommError`.
 // · A communicator belongs to one thread at a time, and its memory comes from the allocator current where it was made.
@@ -19,6 +20,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -27,6 +29,7 @@
 #include "collectives/error.h"
 #include "collectives/reduce_op.h"
 #include "collectives/work.h"
+#include "tensor/base/allocator.h"
 
 namespace ringlet {
 
@@ -45,51 +48,94 @@ class Communicator {
   /// "world", or for a part of it "world/COLOR".
   const std::string& group() const { return group_; }
 
+  // Every verb ends with where it is called, which is told when ranks disagree: leave it out.
+
   /// data on every rank = data on `root`.
-  void broadcast(Buffer data, int root);
+  void broadcast(Buffer data, int root, CallSite site = CallSite::here());
 
   /// out on `root` = reduction of `in` over ranks. `out` is ignored elsewhere.
-  void reduce(ConstBuffer in, Buffer out, ReduceOp op, int root);
+  void reduce(ConstBuffer in, Buffer out, Reduction op, int root, CallSite site = CallSite::here());
 
   /// data (or out) on every rank = reduction of data (or in) over ranks.
-  void all_reduce(Buffer data, ReduceOp op);
-  void all_reduce(ConstBuffer in, Buffer out, ReduceOp op);
+  void all_reduce(Buffer data, Reduction op, CallSite site = CallSite::here());
+  void all_reduce(ConstBuffer in, Buffer out, Reduction op, CallSite site = CallSite::here());
+  /// The same for many buffers of one dtype, in place, as one call and at the price of one: they are packed, and unpacked.
+  void all_reduce(std::span<const Buffer> buffers, Reduction op, CallSite site = CallSite::here());
 
   /// full = shard of rank 0, shard of rank 1, …    full.count == P · shard.count
   /// In place: shard is full[r·n, (r+1)·n).
-  void all_gather(ConstBuffer shard, Buffer full);
+  void all_gather(ConstBuffer shard, Buffer full, CallSite site = CallSite::here());
 
   /// shard = piece r of the reduction of full over ranks.    full.count == P · shard.count
   /// In place: shard is full[r·n, (r+1)·n); the other pieces are then unspecified.
-  void reduce_scatter(ConstBuffer full, Buffer shard, ReduceOp op);
+  void reduce_scatter(ConstBuffer full, Buffer shard, Reduction op, CallSite site = CallSite::here());
+
+  /// all_gather to `root` alone. `full` is ignored elsewhere.
+  void gather(ConstBuffer shard, Buffer full, int root, CallSite site = CallSite::here());
+
+  /// shard = piece r of full on `root`. `full` is ignored elsewhere.    full.count == P · shard.count
+  /// In place on the root: shard is its piece of full.
+  void scatter(ConstBuffer full, Buffer shard, int root, CallSite site = CallSite::here());
+
+  /// Piece i of out = piece r of rank i's in.    in.count == out.count, a multiple of P. In place: in is out.
+  void all_to_all(ConstBuffer in, Buffer out, CallSite site = CallSite::here());
+
+  /// The same with parts of any size, also none: counts[i] elements belong to rank i; counts are the same on all ranks, and add
+  /// up to `full`. In place: shard is its part of full.
+  void all_gather_v(ConstBuffer shard, Buffer full, std::span<const int64_t> counts, CallSite site = CallSite::here());
+  void reduce_scatter_v(ConstBuffer full, Buffer shard, std::span<const int64_t> counts, Reduction op,
+                        CallSite site = CallSite::here());
+  void gather_v(ConstBuffer shard, Buffer full, std::span<const int64_t> counts, int root, CallSite site = CallSite::here());
+  void scatter_v(ConstBuffer full, Buffer shard, std::span<const int64_t> counts, int root, CallSite site = CallSite::here());
+  /// to[i] elements of in go to rank i, from[i] elements of out come from it: to[j] of rank i is from[i] of rank j, else
+  /// CommError. Never in place.
+  void all_to_all_v(ConstBuffer in, std::span<const int64_t> to, Buffer out, std::span<const int64_t> from,
+                    CallSite site = CallSite::here());
 
   /// Returns when every rank has called it.
-  void barrier();
+  void barrier(CallSite site = CallSite::here());
 
   /// A message to another rank; meets the `recv` with the same tag (0 … 32,000), in the order sent. May wait for that `recv`.
   /// A `recv` of another size is a CommError on the receiver.
-  void send(ConstBuffer data, int dest, int tag = 0);
-  void recv(Buffer data, int source, int tag = 0);
+  void send(ConstBuffer data, int dest, int tag = 0, CallSite site = CallSite::here());
+  void recv(Buffer data, int source, int tag = 0, CallSite site = CallSite::here());
+  /// Both at once, so that a ring of ranks cannot wait in a circle. Sizes and dtypes are each message's own.
+  void exchange(ConstBuffer out, int dest, Buffer in, int source, int tag = 0, CallSite site = CallSite::here());
 
-  /// The same, but the call may return before the operation is done. All ranks start collectives in the same order.
-  Work start_broadcast(Buffer data, int root);
-  Work start_reduce(ConstBuffer in, Buffer out, ReduceOp op, int root);
-  Work start_all_reduce(Buffer data, ReduceOp op);
-  Work start_all_reduce(ConstBuffer in, Buffer out, ReduceOp op);
-  Work start_all_gather(ConstBuffer shard, Buffer full);
-  Work start_reduce_scatter(ConstBuffer full, Buffer shard, ReduceOp op);
-  Work start_send(ConstBuffer data, int dest, int tag = 0);
-  Work start_recv(Buffer data, int source, int tag = 0);
+  /// The same, but the call may return before the operation is done. All ranks start collectives in the same order. Counts and
+  /// lists are borrowed like the buffers.
+  Work start_broadcast(Buffer data, int root, CallSite site = CallSite::here());
+  Work start_reduce(ConstBuffer in, Buffer out, Reduction op, int root, CallSite site = CallSite::here());
+  Work start_all_reduce(Buffer data, Reduction op, CallSite site = CallSite::here());
+  Work start_all_reduce(ConstBuffer in, Buffer out, Reduction op, CallSite site = CallSite::here());
+  Work start_all_reduce(std::span<const Buffer> buffers, Reduction op, CallSite site = CallSite::here());
+  Work start_all_gather(ConstBuffer shard, Buffer full, CallSite site = CallSite::here());
+  Work start_reduce_scatter(ConstBuffer full, Buffer shard, Reduction op, CallSite site = CallSite::here());
+  Work start_gather(ConstBuffer shard, Buffer full, int root, CallSite site = CallSite::here());
+  Work start_scatter(ConstBuffer full, Buffer shard, int root, CallSite site = CallSite::here());
+  Work start_all_to_all(ConstBuffer in, Buffer out, CallSite site = CallSite::here());
+  Work start_all_gather_v(ConstBuffer shard, Buffer full, std::span<const int64_t> counts, CallSite site = CallSite::here());
+  Work start_reduce_scatter_v(ConstBuffer full, Buffer shard, std::span<const int64_t> counts, Reduction op,
+                              CallSite site = CallSite::here());
+  Work start_gather_v(ConstBuffer shard, Buffer full, std::span<const int64_t> counts, int root,
+                      CallSite site = CallSite::here());
+  Work start_scatter_v(ConstBuffer full, Buffer shard, std::span<const int64_t> counts, int root,
+                       CallSite site = CallSite::here());
+  Work start_all_to_all_v(ConstBuffer in, std::span<const int64_t> to, Buffer out, std::span<const int64_t> from,
+                          CallSite site = CallSite::here());
+  Work start_send(ConstBuffer data, int dest, int tag = 0, CallSite site = CallSite::here());
+  Work start_recv(Buffer data, int source, int tag = 0, CallSite site = CallSite::here());
+  Work start_exchange(ConstBuffer out, int dest, Buffer in, int source, int tag = 0, CallSite site = CallSite::here());
 
   /// Called by all ranks: those of one `color` form a new group, ordered by (key, rank here). A negative color joins none
   /// and gets nullptr. The new communicator may outlive this one.
-  std::unique_ptr<Communicator> split(int color, int key);
+  std::unique_ptr<Communicator> split(int color, int key, CallSite site = CallSite::here());
 
   /// For decorators: the collectives so far.
   uint64_t sequence() const { return sequence_; }
 
-  // What a backend implements. A `Call` that arrives here has been checked, and holds at least one element unless it is a
-  // barrier or a message.
+  // What a backend implements. A `Call` that arrives here has been checked, and all ranks together hold at least one
+  // element unless it is a barrier, a message or an all_to_all_v.
   virtual void run(const Call& call) = 0;
   virtual Work start(const Call& call) {
     run(call);
@@ -111,8 +157,9 @@ class Communicator {
   int rank_;
   int size_;
   std::string group_;
+  std::shared_ptr<Allocator> memory_;
   uint64_t sequence_ = 0;  // collectives
-  uint64_t messages_ = 0;  // sends and receives
+  uint64_t messages_ = 0;  // sends, receives and exchanges
 };
 
 }  // namespace ringlet

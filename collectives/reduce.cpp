@@ -51,6 +51,7 @@ template <typename A, typename F>
 void with_operation(ReduceOp op, F&& f) {
   switch (op) {
     case ReduceOp::Sum:
+    case ReduceOp::PreMulSum:
     case ReduceOp::Avg: f([](A a, A b) { return wrapping_add(a, b); }); return;
     case ReduceOp::Min: f([](A a, A b) { return smaller(a, b); }); return;
     case ReduceOp::Max: f([](A a, A b) { return larger(a, b); }); return;
@@ -63,13 +64,24 @@ A widen(T x) {
   return static_cast<A>(x);
 }
 
+// What an input becomes before it is added: f·x, or x. (Times 1 would be the same bits, at the price of a multiplication.)
+template <typename A>
+struct Scaled {
+  A factor;
+  A operator()(A x) const { return x * factor; }
+};
+template <typename A>
+struct Plain {
+  A operator()(A x) const { return x; }
+};
+
 // acc[0, n) = T(inputs) at elements offset … offset + n.
-template <typename T, typename A, typename Combine>
-void tree(std::span<const T* const> inputs, size_t offset, size_t n, A* acc, Combine combine_two) {
+template <typename T, typename A, typename Load, typename Combine>
+void tree(std::span<const T* const> inputs, size_t offset, size_t n, A* acc, Load load, Combine combine_two) {
   if (inputs.size() == 1) {
     const T* a = inputs[0] + offset;
     for (size_t i = 0; i < n; ++i) {
-      acc[i] = widen<A>(a[i]);
+      acc[i] = load(widen<A>(a[i]));
     }
     return;
   }
@@ -77,14 +89,14 @@ void tree(std::span<const T* const> inputs, size_t offset, size_t n, A* acc, Com
     const T* a = inputs[0] + offset;
     const T* b = inputs[1] + offset;
     for (size_t i = 0; i < n; ++i) {
-      acc[i] = combine_two(widen<A>(a[i]), widen<A>(b[i]));
+      acc[i] = combine_two(load(widen<A>(a[i])), load(widen<A>(b[i])));
     }
     return;
   }
   const size_t half = std::bit_ceil(inputs.size()) / 2;  // the largest power of two below the size
   alignas(64) std::array<A, kBlock> rest;
-  tree(inputs.first(half), offset, n, acc, combine_two);
-  tree(inputs.subspan(half), offset, n, rest.data(), combine_two);
+  tree(inputs.first(half), offset, n, acc, load, combine_two);
+  tree(inputs.subspan(half), offset, n, rest.data(), load, combine_two);
   for (size_t i = 0; i < n; ++i) {
     acc[i] = combine_two(acc[i], rest[i]);
   }
@@ -99,39 +111,57 @@ std::string_view name_of(ReduceOp op) {
     case ReduceOp::Min: return "min";
     case ReduceOp::Max: return "max";
     case ReduceOp::Prod: return "prod";
+    case ReduceOp::PreMulSum: return "pre_mul_sum";
   }
   return "?";
 }
 
-template <Reducible T>
-void reduce_in_order(std::span<const T* const> inputs, std::span<T> out, ReduceOp op) {
-  using A = Sum<T>;
-  const auto count = static_cast<A>(inputs.size());
-  with_operation<A>(op, [&](auto combine_two) {
-    for (size_t offset = 0; offset < out.size(); offset += kBlock) {
-      const size_t n = std::min(kBlock, out.size() - offset);
-      alignas(64) std::array<A, kBlock> acc;  // not `out` itself, which may be an input still to be read
-      tree(inputs, offset, n, acc.data(), combine_two);
-      if (op == ReduceOp::Avg) {
-        for (size_t i = 0; i < n; ++i) {
-          acc[i] = static_cast<A>(acc[i] / count);
-        }
-      }
-      for (size_t i = 0; i < n; ++i) {
-        out[offset + i] = static_cast<T>(acc[i]);
-      }
+std::string to_text(const Reduction& reduction) {
+  return reduction.op == ReduceOp::PreMulSum ? message("{} {}", reduction.op, reduction.factor) : to_text(reduction.op);
+}
+
+namespace {
+
+// out = T(inputs), where `load` is applied first and `finish` last.
+template <Reducible T, typename A, typename Load, typename Combine, typename Finish>
+void reduce_blocks(std::span<const T* const> inputs, std::span<T> out, Load load, Combine combine_two, Finish finish) {
+  for (size_t offset = 0; offset < out.size(); offset += kBlock) {
+    const size_t n = std::min(kBlock, out.size() - offset);
+    alignas(64) std::array<A, kBlock> acc;  // not `out` itself, which may be an input still to be read
+    tree(inputs, offset, n, acc.data(), load, combine_two);
+    for (size_t i = 0; i < n; ++i) {
+      out[offset + i] = static_cast<T>(finish(acc[i]));
     }
-  });
+  }
+}
+
+}  // namespace
+
+template <Reducible T>
+void reduce_in_order(std::span<const T* const> inputs, std::span<T> out, Reduction op) {
+  using A = Sum<T>;
+  const Plain<A> as_it_is;
+  if constexpr (std::is_floating_point_v<A>) {
+    const auto add = [](A a, A b) { return a + b; };
+    if (op.op == ReduceOp::PreMulSum) {
+      return reduce_blocks<T, A>(inputs, out, Scaled<A>{static_cast<A>(op.factor)}, add, as_it_is);
+    }
+    if (op.op == ReduceOp::Avg) {
+      const auto count = static_cast<A>(inputs.size());
+      return reduce_blocks<T, A>(inputs, out, as_it_is, add, [count](A sum) { return sum / count; });
+    }
+  }
+  with_operation<A>(op.op, [&](auto combine_two) { reduce_blocks<T, A>(inputs, out, as_it_is, combine_two, as_it_is); });
 }
 
 template <Reducible T>
-void combine(std::span<const T> lower, std::span<const T> higher, std::span<T> out, ReduceOp op) {
+void combine(std::span<const T> lower, std::span<const T> higher, std::span<T> out, Reduction op) {
   assert(lower.size() == out.size() && higher.size() == out.size());
   using A = Sum<T>;
   const T* a = lower.data();
   const T* b = higher.data();
   T* y = out.data();
-  with_operation<A>(op, [&](auto combine_two) {
+  with_operation<A>(op.op, [&](auto combine_two) {
     for (size_t i = 0; i < out.size(); ++i) {
       y[i] = static_cast<T>(combine_two(widen<A>(a[i]), widen<A>(b[i])));
     }
@@ -139,8 +169,19 @@ void combine(std::span<const T> lower, std::span<const T> higher, std::span<T> o
 }
 
 template <Reducible T>
-void finish_reduction(std::span<T> data, ReduceOp op, int n) {
-  if (op != ReduceOp::Avg) {
+void begin_reduction(std::span<T> data, Reduction op) {
+  if (op.op != ReduceOp::PreMulSum) {
+    return;
+  }
+  using A = Sum<T>;
+  for (T& x : data) {
+    x = static_cast<T>(static_cast<A>(widen<A>(x) * static_cast<A>(op.factor)));
+  }
+}
+
+template <Reducible T>
+void finish_reduction(std::span<T> data, Reduction op, int n) {
+  if (op.op != ReduceOp::Avg) {
     return;
   }
   using A = Sum<T>;
@@ -149,10 +190,11 @@ void finish_reduction(std::span<T> data, ReduceOp op, int n) {
   }
 }
 
-#define RINGLET_INSTANTIATE(T)                                                              \
-  template void reduce_in_order<T>(std::span<const T* const>, std::span<T>, ReduceOp);      \
-  template void combine<T>(std::span<const T>, std::span<const T>, std::span<T>, ReduceOp); \
-  template void finish_reduction<T>(std::span<T>, ReduceOp, int);
+#define RINGLET_INSTANTIATE(T)                                                               \
+  template void reduce_in_order<T>(std::span<const T* const>, std::span<T>, Reduction);      \
+  template void combine<T>(std::span<const T>, std::span<const T>, std::span<T>, Reduction); \
+  template void begin_reduction<T>(std::span<T>, Reduction);                                 \
+  template void finish_reduction<T>(std::span<T>, Reduction, int);
 RINGLET_INSTANTIATE(float)
 RINGLET_INSTANTIATE(double)
 RINGLET_INSTANTIATE(bf16)

@@ -73,14 +73,20 @@ Verdict judge(std::span<const Standing> all) {
   return verdict;
 }
 
+// "all_reduce #12 of 1000 f32, sum (train.cpp:88): "
+std::string described(const Standing& one) {
+  const std::string_view site = one.site.view();
+  return describe(one.call) + (site.empty() ? "" : message(" ({})", site)) + ": ";
+}
+
 std::string table(std::span<const Standing> all, const std::vector<int>& odd) {
-  std::string text = "\n  rank  call, state";
+  std::string text = "\n  rank  call (call site): state";
   for (size_t r = 0; r < all.size(); ++r) {
     const bool marked = std::find(odd.begin(), odd.end(), static_cast<int>(r)) != odd.end();
     const bool said = all[r].state != State::Silent && all[r].call.sequence > 0;
     const std::string number = to_text(r);
-    text += message("\n{} {}{}  {}{}{}", marked ? "*" : " ", std::string(4 - std::min<size_t>(number.size(), 4), ' '), number,
-                    said ? describe(all[r].call) : "", said ? ": " : "", name_of(all[r].state));
+    text += message("\n{} {}{}  {}{}", marked ? "*" : " ", std::string(4 - std::min<size_t>(number.size(), 4), ' '), number,
+                    said ? described(all[r]) : "", name_of(all[r].state));
   }
   return text;
 }

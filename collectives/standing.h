@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 
+#include "collectives/call_site.h"
 #include "collectives/error.h"
 #include "collectives/fingerprint.h"
 
@@ -20,11 +21,12 @@ struct Standing {
   };
   State state = State::Silent;
   Fingerprint call{};  // now, or last
+  SiteText site{};     // of that call
 };
 
 /// The error that rank `rank` throws. `standings` has a row per rank. `complaint` about `peer` is its reason unless the calls
 /// differ; then the reason is who differs from whom and in what, and the odd rank out is `peer()` if there is one. Below it
-/// a table: rank, number, call, state.
+/// a table: rank, call with number and size, call site, state.
 CommError disagreement(int rank, int peer, const std::string& complaint, std::span<const Standing> standings);
 
 }  // namespace ringlet

@@ -34,7 +34,7 @@ void binomial_tree_broadcast(PointToPoint& net, std::span<T> data, int root) {
 /// out on `root` = reduction of `in`; elsewhere `out` is ignored. Rank r adds r + 1, r + 2, r + 4, … to itself in this order:
 /// order T, for every P. It ends on rank 0, which passes it to `root`. In segments, so that the memory of inner nodes is bounded.
 template <Reducible T>
-void binomial_tree_reduce(PointToPoint& net, std::span<const T> in, std::span<T> out, ReduceOp op, int root) {
+void binomial_tree_reduce(PointToPoint& net, std::span<const T> in, std::span<T> out, Reduction op, int root) {
   const int P = net.size(), r = net.rank();
   const size_t segment = std::min(in.size(), inbox_elements<T>(2));
   const Scratch<T> memory = net.scratch<T>(2 * segment);
@@ -42,6 +42,7 @@ void binomial_tree_reduce(PointToPoint& net, std::span<const T> in, std::span<T>
     const size_t n = std::min(segment, in.size() - begin);
     const std::span<T> sum = memory.subspan(0, n), theirs = memory.subspan(segment, n);
     std::copy_n(in.begin() + static_cast<std::ptrdiff_t>(begin), n, sum.begin());
+    begin_reduction(sum, op);
     for (int distance = 1; distance < P; distance *= 2) {
       if (r % (2 * distance) != 0) {
         net.send<const T>(r - distance, sum);

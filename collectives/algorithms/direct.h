@@ -25,7 +25,7 @@ namespace ringlet {
 /// size of the longest piece of all, known to every rank. In segments, so that P−1 inboxes stay within kInboxBytes together.
 /// `out` may be piece(r), or the whole of what every rank sends.
 template <Reducible T, typename Piece>
-void reduce_pieces(PointToPoint& net, const Piece& piece, size_t longest, std::span<T> out, ReduceOp op) {
+void reduce_pieces(PointToPoint& net, const Piece& piece, size_t longest, std::span<T> out, Reduction op) {
   const int P = net.size(), r = net.rank();
   const size_t segment = std::min(longest, inbox_elements<T>(P));
   const Scratch<T> inbox = net.scratch<T>(std::min(segment, out.size()) * static_cast<size_t>(P - 1));
@@ -61,17 +61,16 @@ void reduce_pieces(PointToPoint& net, const Piece& piece, size_t longest, std::s
 
 /// out = chunk r of the reduction of `full`. `out` may be chunk r of `full`.
 template <Reducible T>
-void direct_reduce_scatter(PointToPoint& net, std::span<const T> full, std::span<T> out, ReduceOp op) {
+void direct_reduce_scatter(PointToPoint& net, std::span<const T> full, std::span<T> out, Reduction op) {
   const Chunks<const T> chunk(full, net.size());
   reduce_pieces(
       net, [&](int i) { return chunk[i]; }, chunk.max_size(), out, op);
 }
 
-/// Chunk r of `full` goes to everybody; the other chunks come in.
-template <typename T>
-void direct_all_gather(PointToPoint& net, std::span<T> full) {
+/// chunk[r] goes to everybody; the other chunks come in.
+template <typename Cut>
+void gather_chunks(PointToPoint& net, const Cut& chunk) {
   const int P = net.size(), r = net.rank();
-  const Chunks<T> chunk(full, P);
   std::vector<Outgoing> outgoing;
   std::vector<Incoming> incoming;
   for (int step = 1; step < P; ++step) {
@@ -86,23 +85,29 @@ void direct_all_gather(PointToPoint& net, std::span<T> full) {
   net.transfer(outgoing, incoming);
 }
 
+/// Chunk r of `full` goes to everybody; the other chunks come in.
+template <typename T>
+void direct_all_gather(PointToPoint& net, std::span<T> full) {
+  gather_chunks(net, Chunks<T>(full, net.size()));
+}
+
 /// Two-shot. `in` and `out` are the same memory or apart.
 template <Reducible T>
-void direct_all_reduce(PointToPoint& net, std::span<const T> in, std::span<T> out, ReduceOp op) {
+void direct_all_reduce(PointToPoint& net, std::span<const T> in, std::span<T> out, Reduction op) {
   direct_reduce_scatter(net, in, Chunks<T>(out, net.size())[net.rank()], op);
   direct_all_gather(net, out);
 }
 
 /// One-shot: everybody sends everything to everybody and sums it all.
 template <Reducible T>
-void one_shot_all_reduce(PointToPoint& net, std::span<const T> in, std::span<T> out, ReduceOp op) {
+void one_shot_all_reduce(PointToPoint& net, std::span<const T> in, std::span<T> out, Reduction op) {
   reduce_pieces(
       net, [&](int) { return in; }, in.size(), out, op);
 }
 
 /// out on `root`; elsewhere it is ignored.
 template <Reducible T>
-void direct_reduce(PointToPoint& net, std::span<const T> in, std::span<T> out, ReduceOp op, int root) {
+void direct_reduce(PointToPoint& net, std::span<const T> in, std::span<T> out, Reduction op, int root) {
   const auto piece = [&](int i) { return i == root ? in : std::span<const T>(); };
   reduce_pieces(net, piece, in.size(), net.rank() == root ? out : std::span<T>(), op);
 }

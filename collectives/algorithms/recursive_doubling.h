@@ -9,10 +9,11 @@
 namespace ringlet {
 
 template <Reducible T>
-void recursive_doubling_all_reduce(PointToPoint& net, std::span<T> data, ReduceOp op) {
+void recursive_doubling_all_reduce(PointToPoint& net, std::span<T> data, Reduction op) {
   const int P = net.size(), r = net.rank();
   const Scratch<T> inbox = net.scratch<T>(data.size());
   const std::span<T> theirs = inbox.first(data.size());
+  begin_reduction(data, op);
   for (int distance = 1; distance < P; distance *= 2) {
     const int peer = r ^ distance;
     net.exchange(peer, data, peer, theirs);

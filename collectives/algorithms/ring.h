@@ -14,11 +14,12 @@
 namespace ringlet {
 
 template <Reducible T>
-void ring_all_reduce(PointToPoint& net, std::span<T> data, ReduceOp op) {
+void ring_all_reduce(PointToPoint& net, std::span<T> data, Reduction op) {
   const int P = net.size(), r = net.rank();
   const int next = (r + 1) % P, prev = (r + P - 1) % P;
   const Chunks<T> chunk(data, P);  // chunk[i] is a view; i is taken modulo P
   const Scratch<T> inbox = net.scratch<T>(chunk.max_size());
+  begin_reduction(data, op);
 
   for (int s = 0; s < P - 1; ++s) {  // reduce-scatter: partial sums travel right
     const std::span<T> mine = chunk[r - s - 1];
@@ -34,25 +35,27 @@ void ring_all_reduce(PointToPoint& net, std::span<T> data, ReduceOp op) {
 
 /// out = chunk r of the reduction of `full`, which is left as it was; `out` may be chunk r of `full`.
 template <Reducible T>
-void ring_reduce_scatter(PointToPoint& net, std::span<const T> full, std::span<T> out, ReduceOp op) {
+void ring_reduce_scatter(PointToPoint& net, std::span<const T> full, std::span<T> out, Reduction op) {
   const int P = net.size(), r = net.rank();
   const int next = (r + 1) % P, prev = (r + P - 1) % P;
   const Chunks<const T> chunk(full, P);
   const size_t n = chunk.max_size();
-  const Scratch<T> memory = net.scratch<T>(2 * n);
-  std::span<T> partial = memory.subspan(0, n), inbox = memory.subspan(n, n);
+  const Scratch<T> memory = net.scratch<T>(op.op == ReduceOp::PreMulSum ? 3 * n : 2 * n);
+  const std::span<T> partial = memory.subspan(0, n), inbox = memory.subspan(n, n), box = memory.subspan(2 * n, 0);
+  const auto own = [&](int i) { return scaled<T>(chunk[i], {box.data(), chunk[i].size()}, op); };
 
-  std::span<const T> leaving = chunk[r - 1];
+  std::span<const T> leaving = own(r - 1);
   for (int s = 0; s < P - 1; ++s) {  // what arrives is the sum so far of chunk r − s − 2; add mine and pass it on
-    const std::span<const T> mine = chunk[r - s - 2];
-    const std::span<T> theirs = inbox.first(mine.size());
+    const std::span<T> theirs = inbox.first(chunk[r - s - 2].size());
     net.exchange(next, leaving, prev, theirs);
+    const std::span<const T> mine = own(r - s - 2);
     const std::span<T> sum = s == P - 2 ? out : partial.first(mine.size());
     combine<T>(theirs, mine, sum, op);
     leaving = sum;
   }  // the last to arrive was chunk r
   if (P == 1) {
     std::copy(full.begin(), full.end(), out.begin());
+    begin_reduction(out, op);
   }
   finish_reduction(out, op, P);
 }

@@ -20,6 +20,14 @@ inline std::string to_text(Algorithm algorithm) { return std::string(name_of(alg
 /// An `Error` that lists the names, for another one.
 Algorithm algorithm_named(std::string_view name);
 
+/// Which algorithm each operation takes. Auto keeps order T; others may not (their headers say).
+struct Algorithms {
+  Algorithm all_reduce = Algorithm::Auto;
+  Algorithm all_gather = Algorithm::Auto;
+  Algorithm reduce_scatter = Algorithm::Auto;
+  Algorithm reduce = Algorithm::Auto;
+};
+
 /// The algorithm for `call` among P ranks. `asked` is taken where the operation has it, and where it does not is an `Error`
 /// (Auto never is). Auto chooses only among those that sum in order T, and depends on nothing in which ranks could differ.
 Algorithm select(const Call& call, int ranks, Algorithm asked = Algorithm::Auto);

@@ -1,7 +1,10 @@
 #include "collectives/backends/local.h"
 
 #include <cstring>
+#include <span>
 #include <utility>
+
+#include "collectives/reduce.h"
 
 namespace ringlet {
 namespace {
@@ -24,6 +27,11 @@ class LocalCommunicator final : public Communicator {
 void run_alone(const Call& call) {
   if (call.out.count > 0 && call.out.data != call.in.data) {
     std::memcpy(call.out.data, call.in.data, call.in.bytes());
+  }
+  if (call.op.op == ReduceOp::PreMulSum) {
+    dispatch_all(call.out.dtype, [&]<typename T>() {
+      begin_reduction(std::span<T>(static_cast<T*>(call.out.data), static_cast<size_t>(call.out.count)), call.op);
+    });
   }
 }
 

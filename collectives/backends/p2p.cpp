@@ -1,70 +1,16 @@
 #include "collectives/backends/p2p.h"
 
-#include <algorithm>
-#include <cstring>
 #include <utility>
 
-#include "collectives/algorithms/binomial_tree.h"
-#include "collectives/algorithms/direct.h"
-#include "collectives/algorithms/dissemination.h"
-#include "collectives/algorithms/recursive_doubling.h"
-#include "collectives/algorithms/ring.h"
 #include "collectives/backends/local.h"
+#include "collectives/backends/run_collective.h"
 #include "tensor/base/hash.h"
 
 namespace ringlet {
 namespace {
 
-template <typename T>
-std::span<const T> elements(const ConstBuffer& buffer) {
-  return {static_cast<const T*>(buffer.data), static_cast<size_t>(buffer.count)};
-}
-template <typename T>
-std::span<T> elements(const Buffer& buffer) {
-  return {static_cast<T*>(buffer.data), static_cast<size_t>(buffer.count)};
-}
 std::span<const std::byte> bytes_of(const ConstBuffer& buffer) { return {buffer.begin(), buffer.bytes()}; }
 std::span<std::byte> bytes_of(const Buffer& buffer) { return {buffer.begin(), buffer.bytes()}; }
-
-void copy_unless_same(const ConstBuffer& from, const Buffer& to) {
-  if (from.data != to.data) {
-    std::memcpy(to.data, from.data, from.bytes());
-  }
-}
-
-template <Reducible T>
-void run_all_reduce(PointToPoint& net, const Call& call, Algorithm algorithm) {
-  const std::span<T> out = elements<T>(call.out);
-  switch (algorithm) {
-    case Algorithm::OneShot: return one_shot_all_reduce<T>(net, elements<T>(call.in), out, call.op);
-    case Algorithm::RecursiveDoubling:
-      copy_unless_same(call.in, call.out);
-      return recursive_doubling_all_reduce(net, out, call.op);
-    case Algorithm::Ring: copy_unless_same(call.in, call.out); return ring_all_reduce(net, out, call.op);
-    case Algorithm::BinomialTree:
-      binomial_tree_reduce<T>(net, elements<T>(call.in), out, call.op, 0);
-      return binomial_tree_broadcast(net, out, 0);
-    default: return direct_all_reduce<T>(net, elements<T>(call.in), out, call.op);
-  }
-}
-
-template <Reducible T>
-void run_reduce_scatter(PointToPoint& net, const Call& call, Algorithm algorithm) {
-  const auto implementation = algorithm == Algorithm::Ring ? ring_reduce_scatter<T> : direct_reduce_scatter<T>;
-  implementation(net, elements<T>(call.in), elements<T>(call.out), call.op);
-}
-
-template <Reducible T>
-void run_reduce(PointToPoint& net, const Call& call, Algorithm algorithm) {
-  const auto implementation = algorithm == Algorithm::BinomialTree ? binomial_tree_reduce<T> : direct_reduce<T>;
-  implementation(net, elements<T>(call.in), elements<T>(call.out), call.op, call.peer);
-}
-
-void run_all_gather(PointToPoint& net, const Call& call, Algorithm algorithm) {
-  copy_unless_same(call.in, call.out.slice(net.rank() * call.in.count, call.in.count));
-  // Chunks of bytes are the shards, because the whole is P shards exactly.
-  algorithm == Algorithm::Ring ? ring_all_gather(net, bytes_of(call.out)) : direct_all_gather(net, bytes_of(call.out));
-}
 
 class P2pCommunicator final : public Communicator {
  public:
@@ -87,8 +33,8 @@ class P2pCommunicator final : public Communicator {
     if (!is_collective(call.operation)) {
       return start_message(call).wait();
     }
-    net_->announce(fingerprint_of(call, group_hash_));
-    run_collective(call);
+    net_->announce(fingerprint_of(call, group_hash_), text_of(call.site));
+    run_collective(*net_, call, algorithms_);
     net_->conclude();
   }
 
@@ -101,25 +47,6 @@ class P2pCommunicator final : public Communicator {
   }
 
  private:
-  void run_collective(const Call& call) {
-    const auto typed = [&](auto&& body) { dispatch_all(call.in.dtype, body); };
-    PointToPoint& net = *net_;
-    if (is_rooted(call.operation)) {  // nobody returns before all agree, also where the data reach only some
-      dissemination_barrier(net);
-    }
-    switch (call.operation) {
-      case Operation::Broadcast: return binomial_tree_broadcast(net, bytes_of(call.out), call.peer);
-      case Operation::Reduce:
-        return typed([&]<typename T>() { run_reduce<T>(net, call, select(call, size(), algorithms_.reduce)); });
-      case Operation::AllReduce:
-        return typed([&]<typename T>() { run_all_reduce<T>(net, call, select(call, size(), algorithms_.all_reduce)); });
-      case Operation::AllGather: return run_all_gather(net, call, select(call, size(), algorithms_.all_gather));
-      case Operation::ReduceScatter:
-        return typed([&]<typename T>() { run_reduce_scatter<T>(net, call, select(call, size(), algorithms_.reduce_scatter)); });
-      default: return dissemination_barrier(net);
-    }
-  }
-
   // A message on its way, whose errors name the call.
   class Message final : public Work::Pending {
    public:
@@ -141,12 +68,10 @@ class P2pCommunicator final : public Communicator {
 
   Work start_message(const Call& call) {
     const int tag = PointToPoint::kCollectiveTag + 1 + call.tag;
-    if (call.operation == Operation::Send) {
-      const Outgoing out{call.peer, bytes_of(call.in)};
-      return net_->start_transfer({&out, 1}, {}, tag);
-    }
-    const Incoming in{call.peer, bytes_of(call.out)};
-    return net_->start_transfer({}, {&in, 1}, tag);
+    const Outgoing out{call.peer, bytes_of(call.in)};
+    const Incoming in{call.operation == Operation::Exchange ? call.source : call.peer, bytes_of(call.out)};
+    const bool sends = call.operation != Operation::Recv, receives = call.operation != Operation::Send;
+    return net_->start_transfer({&out, sends ? 1U : 0U}, {&in, receives ? 1U : 0U}, tag);
   }
 
   std::unique_ptr<Communicator> do_split(int color, int key) override {

@@ -10,14 +10,6 @@
 
 namespace ringlet {
 
-/// Which algorithm each operation takes. Auto keeps order T; others may not (their headers say).
-struct Algorithms {
-  Algorithm all_reduce = Algorithm::Auto;
-  Algorithm all_gather = Algorithm::Auto;
-  Algorithm reduce_scatter = Algorithm::Auto;
-  Algorithm reduce = Algorithm::Auto;
-};
-
 /// A communicator over `net`, for host memory. `name` is the backend's name. `start_send` and `start_recv` return at once;
 /// collectives are done when their `start_*` returns.
 std::unique_ptr<Communicator> make_p2p(std::unique_ptr<PointToPoint> net, std::string name, Algorithms algorithms = {},

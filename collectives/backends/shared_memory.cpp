@@ -39,7 +39,12 @@ class SharedMemoryCommunicator final : public Communicator {
     }
     check(call.in.device.kind == Device::Kind::Cpu && call.out.device.kind == Device::Kind::Cpu,
           "{}: backend '{}' moves host memory, got {}", call.operation, name(), call.in.device);
-    rounds_.announce(fingerprint_of(call, group_hash_));
+    rounds_.announce(fingerprint_of(call, group_hash_), text_of(call.site));
+    if (by_messages(call.operation)) {  // compared here, carried there
+      rounds_.meet();
+      messages_->run(call);
+      return rounds_.conclude();
+    }
     dispatch_all(call.in.dtype, [&]<typename T>() { run_collective<T>(call); });
     rounds_.conclude();
   }
@@ -52,6 +57,11 @@ class SharedMemoryCommunicator final : public Communicator {
   }
 
  private:
+  static bool by_messages(Operation operation) {
+    return operation == Operation::Gather || operation == Operation::Scatter || operation == Operation::AllToAll ||
+           operation == Operation::AllToAllV || has_counts(operation);
+  }
+
   template <Reducible T>
   void run_collective(const Call& call) {
     switch (call.operation) {

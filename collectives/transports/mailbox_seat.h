@@ -27,7 +27,8 @@ struct MailboxGroup {
     Standing& mine = standings[rank];
     const bool disputing = mine.state == Standing::State::InCall && mine.call.sequence >= disputed;
     if (mine.call.operation != Operation::Leave && !disputing) {
-      mine = {failed ? Standing::State::Failed : Standing::State::Left, leaving_after(mine.call.sequence, mine.call.group)};
+      mine = {failed ? Standing::State::Failed : Standing::State::Left, leaving_after(mine.call.sequence, mine.call.group),
+              mine.site};
     }
     for (const Standing& other : standings) {
       if (other.state == Standing::State::InCall && other.call.sequence >= mine.call.sequence) {

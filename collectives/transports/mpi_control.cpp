@@ -46,7 +46,7 @@ MpiControl::~MpiControl() {
   }
   const bool failing = std::uncaught_exceptions() > exceptions_;
   try {
-    tell(Notice::Kind::Bye, {});
+    tell(Notice::Kind::Bye, {}, {});
     const auto started = std::chrono::steady_clock::now();
     const auto waited = [&] { return std::chrono::steady_clock::now() - started; };
     // After a dispute the others may be gone by other ways.
@@ -79,11 +79,11 @@ void MpiControl::post() {
 void MpiControl::enter(uint64_t group) { departures_[group].resize(static_cast<size_t>(comm_.size())); }
 void MpiControl::exit(uint64_t group) { departures_.erase(group); }
 
-void MpiControl::tell(Notice::Kind kind, const Fingerprint& call) {
+void MpiControl::tell(Notice::Kind kind, const Fingerprint& call, const SiteText& site) {
   release_sent();
   for (int peer = 0; peer < comm_.size(); ++peer) {
     if (peer != comm_.rank()) {
-      Inbox::Sent& one = inbox_->sent.emplace_back(Inbox::Sent{.notice = {world_, kind, call}});
+      Inbox::Sent& one = inbox_->sent.emplace_back(Inbox::Sent{.notice = {world_, kind, call, site}});
       check_mpi(MPI_Isend(&one.notice, sizeof(Notice), MPI_BYTE, peer, 0, MPI_Comm_f2c(comm_.handle()), &one.request),
                 "MPI_Isend", comm_.rank(), comm_.size(), peer);
     }

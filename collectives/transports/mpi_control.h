@@ -26,6 +26,7 @@ struct Notice {
   uint64_t world = 0;
   Kind kind = Kind::None;
   Fingerprint call{};
+  SiteText site{};
 };
 
 class MpiControl {
@@ -43,7 +44,7 @@ class MpiControl {
   void enter(uint64_t group);
   void exit(uint64_t group);
 
-  void tell(Notice::Kind kind, const Fingerprint& call);
+  void tell(Notice::Kind kind, const Fingerprint& call, const SiteText& site);
   /// Takes in what has arrived. Costs one MPI_Test when nothing has.
   void poll();
 

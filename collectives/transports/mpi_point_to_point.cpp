@@ -46,7 +46,7 @@ class MpiPointToPoint final : public PointToPoint {
       const bool failed = std::uncaught_exceptions() > exceptions_;
       try {
         if (!told_) {
-          control().tell(failed ? Notice::Kind::Failed : Notice::Kind::Left, leaving_after(call_.sequence, id_));
+          control().tell(failed ? Notice::Kind::Failed : Notice::Kind::Left, leaving_after(call_.sequence, id_), site_);
         }
       } catch (const CommError&) {  // NOLINT(bugprone-empty-catch): a destructor cannot report
       }
@@ -59,8 +59,9 @@ class MpiPointToPoint final : public PointToPoint {
 
   std::string_view name() const override { return "messages"; }
 
-  void announce(const Fingerprint& call) override {
+  void announce(const Fingerprint& call, const SiteText& site) override {
     call_ = call;
+    site_ = site;
     call_.group = id_;
     ++calls_;
     control().poll();
@@ -154,7 +155,7 @@ class MpiPointToPoint final : public PointToPoint {
   // Tells everybody where this rank stands, gives them a moment to do the same, and throws what that comes to.
   [[noreturn]] void dispute(int peer, const std::string& complaint, const ForeignStamp* seen = nullptr) {
     if (!std::exchange(told_, true)) {
-      control().tell(Notice::Kind::Dispute, call_);
+      control().tell(Notice::Kind::Dispute, call_, site_);
     }
     std::vector<Standing> standings(static_cast<size_t>(size()));
     const auto limit = std::chrono::steady_clock::now() + kTimeToAnswer;
@@ -163,7 +164,7 @@ class MpiPointToPoint final : public PointToPoint {
       control().poll();
     }
     if (seen != nullptr && standings[static_cast<size_t>(seen->peer)].state == Standing::State::Silent) {
-      standings[static_cast<size_t>(seen->peer)] = {Standing::State::InCall, seen->call};
+      standings[static_cast<size_t>(seen->peer)] = {Standing::State::InCall, seen->call, {}};
     }
     throw disagreement(rank(), peer, complaint, standings);
   }
@@ -175,13 +176,13 @@ class MpiPointToPoint final : public PointToPoint {
       Standing& one = standings[static_cast<size_t>(r)];
       const Notice notice = control().heard(members_[static_cast<size_t>(r)], id_);
       switch (notice.kind) {
-        case Notice::Kind::Dispute: one = {Standing::State::InCall, notice.call}; break;
-        case Notice::Kind::Left: one = {Standing::State::Left, notice.call}; break;
-        case Notice::Kind::Failed: one = {Standing::State::Failed, notice.call}; break;
+        case Notice::Kind::Dispute: one = {Standing::State::InCall, notice.call, notice.site}; break;
+        case Notice::Kind::Left: one = {Standing::State::Left, notice.call, notice.site}; break;
+        case Notice::Kind::Failed: one = {Standing::State::Failed, notice.call, notice.site}; break;
         default: all &= r == rank();
       }
     }
-    standings[static_cast<size_t>(rank())] = {Standing::State::InCall, call_};
+    standings[static_cast<size_t>(rank())] = {Standing::State::InCall, call_, site_};
     return all;
   }
 
@@ -192,6 +193,7 @@ class MpiPointToPoint final : public PointToPoint {
   int exceptions_ = std::uncaught_exceptions();  // on their way when this was made
   std::vector<int> members_{};                   // ranks of the world, by rank here
   Fingerprint call_{};
+  SiteText site_{};
   uint64_t calls_ = 0;
   std::vector<uint64_t> stamped_to_, stamped_by_;  // the last call in which a message to, from each rank had a stamp
   std::vector<Outgoing> out_{};                    // reused

@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "collectives/call_site.h"
 #include "collectives/fingerprint.h"
 #include "collectives/scratch.h"
 #include "collectives/work.h"
@@ -42,9 +43,9 @@ class PointToPoint {
   /// "mailbox", "messages".
   virtual std::string_view name() const = 0;
 
-  /// What this rank does from here on, and that it is done. The transport compares it with what the others announce before
+  /// What this rank does from here on, called at `site`, and that it is done. The transport compares it with what the others announce before
   /// it hands out what they sent; a difference, a rank that has left and a deadline are one CommError on all (standing.h).
-  virtual void announce(const Fingerprint& call) = 0;
+  virtual void announce(const Fingerprint& call, const SiteText& site) = 0;
   virtual void conclude() = 0;
 
   /// Sends and receives all at once. Throws CommError when a peer is lost or sends another size than expected.

@@ -16,23 +16,37 @@ size_t head_bytes(int ranks) {
 
 }  // namespace
 
+namespace {
+
+template <typename T>
+void store(const T& value, std::array<std::atomic<uint64_t>, sizeof(T) / 8>& words) {
+  const auto plain = std::bit_cast<std::array<uint64_t, sizeof(T) / 8>>(value);
+  for (size_t i = 0; i < plain.size(); ++i) {
+    words[i].store(plain[i], std::memory_order_relaxed);
+  }
+}
+
+template <typename T>
+T load(const std::array<std::atomic<uint64_t>, sizeof(T) / 8>& words) {
+  std::array<uint64_t, sizeof(T) / 8> plain{};
+  for (size_t i = 0; i < plain.size(); ++i) {
+    plain[i] = words[i].load(std::memory_order_relaxed);
+  }
+  return std::bit_cast<T>(plain);
+}
+
+}  // namespace
+
 // Sequentially consistent: one who leaves and one who calls must not both miss the other.
 void SharedSeat::stand(const Standing& standing) {
-  const auto words = std::bit_cast<std::array<uint64_t, sizeof(Fingerprint) / 8>>(standing.call);
-  for (size_t i = 0; i < words.size(); ++i) {
-    call[i].store(words[i], std::memory_order_relaxed);
-  }
+  store(standing.call, call);
+  store(standing.site, site);
   state.store(static_cast<uint32_t>(standing.state));
 }
 
 Standing SharedSeat::standing() const {
-  Standing standing{.state = static_cast<Standing::State>(state.load())};
-  std::array<uint64_t, sizeof(Fingerprint) / 8> words{};
-  for (size_t i = 0; i < words.size(); ++i) {
-    words[i] = call[i].load(std::memory_order_relaxed);
-  }
-  standing.call = std::bit_cast<Fingerprint>(words);
-  return standing;
+  const auto now = static_cast<Standing::State>(state.load());
+  return {now, load<Fingerprint>(call), load<SiteText>(site)};
 }
 
 size_t SharedArena::segment(int ranks) {

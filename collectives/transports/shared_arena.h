@@ -23,6 +23,7 @@ struct alignas(64) SharedSeat {
   std::atomic<uint32_t> state{0};  // Standing::State
   std::atomic<int32_t> process{0};
   std::array<std::atomic<uint64_t>, sizeof(Fingerprint) / 8> call{};
+  std::array<std::atomic<uint64_t>, sizeof(SiteText) / 8> site{};
 
   void stand(const Standing& standing);
   Standing standing() const;

@@ -54,7 +54,7 @@ SharedRounds::~SharedRounds() {
   const bool disputing = seat.standing().state == State::InCall && call_.sequence >= arena_.head().broken.load();
   if (!disputing) {
     const Fingerprint end = leaving_after(call_.sequence, call_.group);
-    seat.stand({std::uncaught_exceptions() > exceptions_ ? State::Failed : State::Left, end});
+    seat.stand({std::uncaught_exceptions() > exceptions_ ? State::Failed : State::Left, end, site_});
     for (int r = 0; r < ranks_; ++r) {
       const Standing other = arena_.seat(r).standing();
       if (other.state == State::InCall && other.call.sequence >= end.sequence) {
@@ -64,10 +64,11 @@ SharedRounds::~SharedRounds() {
   }
 }
 
-void SharedRounds::announce(const Fingerprint& call) {
+void SharedRounds::announce(const Fingerprint& call, const SiteText& site) {
   call_ = call;
+  site_ = site;
   first_round_ = true;
-  arena_.seat(rank_).stand({State::InCall, call});
+  arena_.seat(rank_).stand({State::InCall, call, site});
   for (int r = 0; r < ranks_; ++r) {
     const Standing other = arena_.seat(r).standing();
     if (gone(other) && other.call.sequence <= call.sequence) {

@@ -16,7 +16,7 @@ class SharedRounds {
   SharedRounds& operator=(const SharedRounds&) = delete;
 
   /// The call that the next rounds belong to. Throws CommError when somebody has left or the ranks have disagreed.
-  void announce(const Fingerprint& call);
+  void announce(const Fingerprint& call, const SiteText& site);
   void conclude();
 
   /// This rank's staging in the coming round.
@@ -81,6 +81,7 @@ class SharedRounds {
   int exceptions_;
   uint32_t round_ = 0;
   Fingerprint call_{};
+  SiteText site_{};
   bool first_round_ = false;  // of the call: the one that compares
 };
 

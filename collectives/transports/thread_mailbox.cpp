@@ -148,10 +148,10 @@ class ThreadMailbox final : public PointToPoint {
   std::string_view name() const override { return "mailbox"; }
 
   // The comparison is made here, in memory: nobody gets data from a rank before that rank has announced the same call.
-  void announce(const Fingerprint& call) override {
+  void announce(const Fingerprint& call, const SiteText& site) override {
     Lock lock(seat_.state.mutex);
     MailboxGroup& group = seat_.group();
-    seat_.standing() = {Standing::State::InCall, call};
+    seat_.standing() = {Standing::State::InCall, call, site};
     for (int r = 0; r < size(); ++r) {
       const Standing& other = group.standings[static_cast<size_t>(r)];
       const bool left = other.call.operation == Operation::Leave && other.call.sequence <= call.sequence;

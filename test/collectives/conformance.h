@@ -19,13 +19,14 @@ struct ConformanceCase {
 };
 
 const std::vector<ConformanceCase>& movement_cases();   // conformance_movement.cpp
+const std::vector<ConformanceCase>& part_cases();       // conformance_parts.cpp
 const std::vector<ConformanceCase>& reduction_cases();  // conformance_reduction.cpp
 const std::vector<ConformanceCase>& rule_cases();       // conformance_rules.cpp
 
 /// All of it, in the same order on every rank.
 inline Report run_conformance(Communicator& world) {
   Report report(message("rank {} of {}: ", world.rank(), world.size()));
-  for (const auto* table : {&movement_cases(), &reduction_cases(), &rule_cases()}) {
+  for (const auto* table : {&movement_cases(), &part_cases(), &reduction_cases(), &rule_cases()}) {
     for (const ConformanceCase& one : *table) {
       report.about(one.sentence);
       one.run(world, report);

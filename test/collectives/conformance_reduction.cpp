@@ -8,13 +8,14 @@
 namespace ringlet::test {
 namespace {
 
-constexpr ReduceOp kOps[] = {ReduceOp::Sum, ReduceOp::Avg, ReduceOp::Min, ReduceOp::Max, ReduceOp::Prod};
+// A factor that no product with a random mantissa survives without rounding.
+constexpr Reduction kOps[] = {ReduceOp::Sum, ReduceOp::Avg, ReduceOp::Min, ReduceOp::Max, ReduceOp::Prod, pre_mul_sum(0.3F)};
 
 template <typename F>
 void for_all_pairs(F&& f) {
   for (const DType dtype : {DType::F32, DType::F64, DType::BF16, DType::I32, DType::I64, DType::U8}) {
-    for (const ReduceOp op : kOps) {
-      if (supports(op, dtype)) {
+    for (const Reduction op : kOps) {
+      if (supports(op.op, dtype)) {
         dispatch_all(dtype, [&]<typename T>() { f.template operator()<T>(op); });
       }
     }
@@ -23,7 +24,7 @@ void for_all_pairs(F&& f) {
 
 // got[i] must be element first + i of the reduction. Of long results every 13th is looked at: 13 divides no block or segment.
 template <typename T>
-void expect_reduced(Report& report, std::span<const T> got, ReduceOp op, int ranks, int64_t first, uint64_t seed,
+void expect_reduced(Report& report, std::span<const T> got, Reduction op, int ranks, int64_t first, uint64_t seed,
                     const char* what) {
   const size_t stride = got.size() > 5000 ? 13 : 1;
   for (size_t i = 0; i < got.size(); i += stride) {
@@ -38,7 +39,7 @@ void expect_reduced(Report& report, std::span<const T> got, ReduceOp op, int ran
 }
 
 template <typename T>
-void all_reduce_once(Communicator& world, Report& report, ReduceOp op, int64_t n) {
+void all_reduce_once(Communicator& world, Report& report, Reduction op, int64_t n) {
   const uint64_t seed = static_cast<uint64_t>(n);
   const std::vector<T> in = input_of<T>(world.rank(), n, seed);
   std::vector<T> out(in.size()), same = in;
@@ -51,7 +52,7 @@ void all_reduce_once(Communicator& world, Report& report, ReduceOp op, int64_t n
 }
 
 void all_reduce_of_everything(Communicator& world, Report& report) {
-  for_all_pairs([&]<typename T>(ReduceOp op) {
+  for_all_pairs([&]<typename T>(Reduction op) {
     for (const int64_t n : edge_sizes(world.size())) {
       all_reduce_once<T>(world, report, op, n);
     }
@@ -63,7 +64,7 @@ void all_reduce_of_everything(Communicator& world, Report& report) {
 
 void reduce_scatter_of_everything(Communicator& world, Report& report) {
   const int P = world.size(), r = world.rank();
-  const auto once = [&]<typename T>(ReduceOp op, int64_t n) {
+  const auto once = [&]<typename T>(Reduction op, int64_t n) {
     std::vector<T> full = input_of<T>(r, n * P, 9);
     std::vector<T> shard(static_cast<size_t>(n));
     world.reduce_scatter(full, shard, op);
@@ -75,7 +76,7 @@ void reduce_scatter_of_everything(Communicator& world, Report& report) {
     world.reduce_scatter(full, mine, op);
     expect_reduced<T>(report, mine, op, P, r * n, 9, "in place");
   };
-  for_all_pairs([&]<typename T>(ReduceOp op) {
+  for_all_pairs([&]<typename T>(Reduction op) {
     for (const int64_t n : edge_sizes(P)) {
       once.template operator()<T>(op, n);
     }
@@ -84,7 +85,7 @@ void reduce_scatter_of_everything(Communicator& world, Report& report) {
 }
 
 void reduce_to_every_root(Communicator& world, Report& report) {
-  for_all_pairs([&]<typename T>(ReduceOp op) {
+  for_all_pairs([&]<typename T>(Reduction op) {
     for (int root = 0; root < world.size(); ++root) {
       const std::vector<T> in = input_of<T>(world.rank(), 130, 6);
       std::vector<T> out(world.rank() == root ? in.size() : 0), same = in;
@@ -119,7 +120,7 @@ void the_order_can_be_seen(Communicator& world, Report& report) {
 template <typename T>
 void nan_reaches_everybody(Communicator& world, Report& report, int64_t n) {
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-  for (const ReduceOp op : kOps) {
+  for (const Reduction op : kOps) {
     for (int culprit = 0; culprit < world.size(); ++culprit) {
       std::vector<T> data(static_cast<size_t>(n), static_cast<T>(static_cast<float>(world.rank())));
       if (world.rank() == culprit) {

@@ -34,6 +34,9 @@ void mistakes_are_errors(Communicator& world, Report& report) {
                              [&] { world.reduce_scatter(a, std::span(b).first(3), ReduceOp::Sum); });
   report.expect_error<Error>("must be another rank", [&] { world.send(a, r); });
   report.expect_error<Error>("must be another rank", [&] { world.recv(a, P); });
+  report.expect_error<Error>("no pre_mul_sum of integers, got i32; use sum and multiply",
+                             [&] { world.all_reduce(whole, pre_mul_sum(2)); });
+  report.expect_error<Error>("the factor must be finite", [&] { world.all_reduce(a, pre_mul_sum(HUGE_VALF)); });
   if (P > 1) {
     report.expect_error<Error>("tag", [&] { world.send(a, (r + 1) % P, -1); });
     report.expect_error<Error>("moves host memory, got cuda:0", [&] { world.broadcast(elsewhere, 0); });

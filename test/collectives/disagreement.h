@@ -37,6 +37,22 @@ inline void large_sum(Communicator& world, ReduceOp op) {
   std::vector<float> data(100000);
   world.all_reduce(data, op);
 }
+inline void scaled_sum(Communicator& world, float factor) {
+  std::vector<float> data(4);
+  world.all_reduce(data, pre_mul_sum(factor));
+}
+// Rank 0's part holds `first` elements, rank 1's the rest of eight, the others' none.
+inline void in_parts(Communicator& world, int64_t first) {
+  std::vector<int64_t> counts(static_cast<size_t>(world.size()));
+  counts[0] = first;
+  counts[1] = 8 - first;
+  std::vector<float> mine(static_cast<size_t>(counts[static_cast<size_t>(world.rank())])), all(8);
+  world.all_gather_v(mine, all, counts);
+}
+inline void exchanged(Communicator& world) {
+  std::vector<float> in(static_cast<size_t>(world.size())), out(in.size());
+  world.all_to_all(in, out);
+}
 inline void nothing(Communicator&) {}
 
 inline const std::vector<Disagreement>& disagreements() {
@@ -61,6 +77,14 @@ inline const std::vector<Disagreement>& disagreements() {
          w.all_reduce(data, ReduceOp::Max);
        },
        "reduce op"},
+      {"factor", [](C& w) { scaled_sum(w, 2); }, [](C& w) { scaled_sum(w, 3); }, "factor"},
+      {"counts of the parts", [](C& w) { in_parts(w, 3); }, [](C& w) { in_parts(w, 8); }, "counts of the parts"},
+      {"all_to_all and scatter", exchanged,
+       [](C& w) {
+         std::vector<float> in(static_cast<size_t>(w.size())), out(1);
+         w.scatter(in, out, 0);
+       },
+       "operation"},
       {"reduce op of long messages", [](C& w) { large_sum(w, ReduceOp::Sum); }, [](C& w) { large_sum(w, ReduceOp::Max); },
        "reduce op"},
       {"count of long messages", [](C& w) { large_sum(w, ReduceOp::Sum); }, sum_of_four, "count"},
@@ -105,7 +129,8 @@ inline void expect_report(Report& report, const std::string& text, const Disagre
                      (ranks == 2 && !kind.all_report && text.find("leaves after #3") != std::string::npos);
   report.expect(found, "rank {} of {}: '{}' lacks '{}'", rank, ranks, text, odd);
   report.expect(text.find(message(" on rank {} of {} (world)", rank, ranks)) != std::string::npos, "'{}' lacks its rank", text);
-  report.expect(text.find("rank  call, state\n") != std::string::npos, "'{}' lacks the table", text);
+  report.expect(text.find("rank  call (call site): state\n") != std::string::npos, "'{}' lacks the table", text);
+  report.expect(text.find(" (disagreement.h:") != std::string::npos, "'{}' lacks the call site", text);
 }
 
 }  // namespace ringlet::test

@@ -19,7 +19,7 @@ class CountingTransport final : public PointToPoint {
       : PointToPoint(inner->rank(), inner->size()), inner_(std::move(inner)), sent_(sent) {}
 
   std::string_view name() const override { return inner_->name(); }
-  void announce(const Fingerprint& call) override { inner_->announce(call); }
+  void announce(const Fingerprint& call, const SiteText& site) override { inner_->announce(call, site); }
   void conclude() override { inner_->conclude(); }
   void transfer(std::span<const Outgoing> out, std::span<const Incoming> in, int tag) override {
     count(out);

@@ -73,14 +73,17 @@ A in_order_t(ReduceOp op, std::span<const A> x, size_t first, size_t n) {
 
 /// Element i of the reduction over `ranks` ranks, at most 64.
 template <Reducible T>
-T reduced_value(ReduceOp op, int ranks, int64_t i, uint64_t seed = 0) {
+T reduced_value(Reduction op, int ranks, int64_t i, uint64_t seed = 0) {
   using A = Wide<T>;
   std::array<A, 64> x{};
   for (int r = 0; r < ranks; ++r) {
     x[static_cast<size_t>(r)] = static_cast<A>(input_value<T>(r, i, seed));
+    if (op.op == ReduceOp::PreMulSum) {
+      x[static_cast<size_t>(r)] = static_cast<A>(x[static_cast<size_t>(r)] * static_cast<A>(op.factor));
+    }
   }
-  const A total = in_order_t<A>(op, x, 0, static_cast<size_t>(ranks));
-  return static_cast<T>(op == ReduceOp::Avg ? static_cast<A>(total / static_cast<A>(ranks)) : total);
+  const A total = in_order_t<A>(op.op, x, 0, static_cast<size_t>(ranks));
+  return static_cast<T>(op.op == ReduceOp::Avg ? static_cast<A>(total / static_cast<A>(ranks)) : total);
 }
 
 /// The same bits; two NaNs are the same whatever their payload.

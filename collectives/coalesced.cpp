@@ -1,0 +1,99 @@
+// Many buffers in one call: packed into one, reduced, and unpacked.
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "collectives/communicator.h"
+#include "collectives/scratch.h"
+
+namespace ringlet {
+namespace {
+
+// The buffers side by side in memory of the rank's own, with their counts. Alive until the call is done.
+struct Packed {
+  Packed(std::shared_ptr<Allocator> memory, std::span<const Buffer> buffers)
+      : parts(buffers.begin(), buffers.end()), counts(counts_of(buffers)), bytes(std::move(memory), total_bytes(buffers)) {
+    std::byte* to = bytes.first(0).data();
+    for (const Buffer& one : parts) {
+      check(one.dtype == parts[0].dtype && one.device == parts[0].device,
+            "all_reduce: the buffers of one call must be alike, got {} on {} and {} on {}", parts[0].dtype, parts[0].device,
+            one.dtype, one.device);
+      check(one.device.kind == Device::Kind::Cpu, "all_reduce: many buffers in one call must be host memory, got {}",
+            one.device);
+      to = copy(one.data, to, one.bytes());
+    }
+  }
+
+  Buffer whole() const { return parts.empty() ? Buffer() : Buffer(bytes.first(0).data(), bytes_as_elements(), parts[0].dtype); }
+  void unpack() const {
+    const std::byte* from = bytes.first(0).data();
+    for (const Buffer& one : parts) {
+      copy(from, one.begin(), one.bytes());
+      from += one.bytes();
+    }
+  }
+
+  std::vector<Buffer> parts;
+  std::vector<int64_t> counts;
+  Scratch<std::byte> bytes;
+
+ private:
+  static std::byte* copy(const void* from, std::byte* to, size_t n) {
+    if (n > 0) {
+      std::memcpy(to, from, n);
+    }
+    return to + n;
+  }
+  static std::vector<int64_t> counts_of(std::span<const Buffer> buffers) {
+    std::vector<int64_t> counts;
+    for (const Buffer& one : buffers) {
+      check(one.count >= 0 && (one.data != nullptr || one.count == 0),
+            "all_reduce: a buffer is null or negative, got {} elements", one.count);
+      counts.push_back(one.count);
+    }
+    return counts;
+  }
+  static size_t total_bytes(std::span<const Buffer> buffers) {
+    size_t total = 0;
+    for (const Buffer& one : buffers) {
+      total += one.bytes();
+    }
+    return total;
+  }
+  int64_t bytes_as_elements() const { return static_cast<int64_t>(bytes.size() / size_of(parts[0].dtype)); }
+};
+
+class PackedWork final : public Work::Pending {
+ public:
+  PackedWork(std::unique_ptr<Packed> packed, Work work) : packed_(std::move(packed)), work_(std::move(work)) {}
+  bool done() override { return work_.done(); }
+  void wait() override {
+    work_.wait();
+    packed_->unpack();
+  }
+
+ private:
+  std::unique_ptr<Packed> packed_;
+  Work work_;  // ends before the memory it works on
+};
+
+Call call_of(const Packed& packed, Reduction op, CallSite site) {
+  const Buffer whole = packed.whole();
+  return {.operation = Operation::AllReduce, .in = whole, .out = whole, .op = op, .counts = packed.counts, .site = site};
+}
+
+}  // namespace
+
+void Communicator::all_reduce(std::span<const Buffer> buffers, Reduction op, CallSite site) {
+  const Packed packed(memory_, buffers);
+  finish(call_of(packed, op, site));
+  packed.unpack();
+}
+
+Work Communicator::start_all_reduce(std::span<const Buffer> buffers, Reduction op, CallSite site) {
+  auto packed = std::make_unique<Packed>(memory_, buffers);
+  Work work = begin(call_of(*packed, op, site));
+  return Work(std::make_unique<PackedWork>(std::move(packed), std::move(work)));
+}
+
+}  // namespace ringlet
