@@ -14,8 +14,11 @@
 #include "apps/ddp_demo/minimal_ddp.h"
 #include "apps/ddp_demo/sharded_parameter.h"
 #include "apps/training/exit_code.h"
+#include "apps/training/phase_spans.h"
 #include "apps/training/run_main.h"
+#include "apps/training/trace_file.h"
 #include "autograd/ops.h"
+#include "collectives/control_scope.h"
 #include "nn/init.h"
 #include "nn/linear.h"
 
@@ -39,7 +42,9 @@ class DemoModel : public Module {
       init_normal(data, static_cast<uint64_t>(seed + rank), parameter.name, 0.2);  // about 1/√32 and 1/√16
     }
   }
-  Var forward(const Tensor& x) { return fc2_.forward(gelu(fc1_.forward(Var(x - shift_)), GeluForm::Erf)); }
+  Var forward(const Tensor& x) {
+    return hooked([&] { return fc2_.forward(gelu(fc1_.forward(Var(x - shift_)), GeluForm::Erf)); });
+  }
 
  private:
   Linear fc1_;
@@ -84,6 +89,7 @@ std::vector<Tensor> gradients(const Module& model) {
 }
 
 double over_ranks(Communicator& comm, double value, ReduceOp op) {
+  const ControlScope control(comm);
   comm.all_reduce(Buffer(&value, 1, DType::F64), op);
   return value;
 }
@@ -139,6 +145,7 @@ DemoStep take_step(DemoModel& model, MinimalDdp& ddp, const Batch& whole, double
   }
   step.gradient_norm = std::sqrt(squares);
   step.difference = over_ranks(comm, step.difference, ReduceOp::Max);
+  const ControlScope control(comm);
   step.spread = parameter_spread(model, comm);
   return step;
 }
@@ -178,11 +185,12 @@ double sum_of_parameters(const Module& model) {
 template <typename T>
 std::vector<T> from_all_ranks(Communicator& comm, T mine) {
   std::vector<T> all(static_cast<size_t>(comm.size()));
+  const ControlScope control(comm);
   comm.all_gather(ConstBuffer(&mine, 1, dtype_of<T>), all);
   return all;
 }
 
-ExitCode ddp_demo(const DemoConfig& config, Communicator& world) {
+ExitCode ddp_demo(const DemoConfig& config, Communicator& world, const Recorder& recorder) {
   const auto start = Clock::now();
   prepare(config, world);
   DemoModel model(config.seed, world.rank());
@@ -191,10 +199,14 @@ ExitCode ddp_demo(const DemoConfig& config, Communicator& world) {
 
   DemoResult result;
   print_heading(config, model.parameter_count(), world);
+  PhaseSpans spans(recorder.timeline, model);
+  recorder.begin_phase(kPhaseSteps);
   for (int64_t number = 1; number <= config.num_steps; ++number) {
     result.steps.push_back(take_step(model, ddp, batch, config.lr, world));
     report_step(result.steps.back(), number, world);
+    spans.end_step(number);
   }
+  recorder.begin_phase(kPhaseEnd);
   result.parameter_sums = from_all_ranks(world, sum_of_parameters(model));
   time_average(world, result);
   const RoundTrip trip = fsdp_round_trip(model, world);
@@ -203,6 +215,8 @@ ExitCode ddp_demo(const DemoConfig& config, Communicator& world) {
   result.round_trip_ok = over_ranks(world, trip.equal ? 1 : 0, ReduceOp::Min) == 1;
   result.bytes_ok = over_ranks(world, trip.counted ? 1 : 0, ReduceOp::Min) == 1;
   result.total_ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+  result.communication = gather_communication(recorder, config.num_steps, world);
+  write_trace(config.communication.trace, recorder, world);
   return report(result, config, world);
 }
 
@@ -214,8 +228,8 @@ int main(int argc, char** argv) {
   DemoConfig config;
   const auto parse = [&](int count, char** words) {
     const auto text = parse_demo_config(count, words, config);
-    return Request{.ranks = config.ranks, .backend = config.backend, .text = text};
+    return Request{.ranks = config.ranks, .backend = config.backend, .communication = config.communication, .text = text};
   };
-  const auto run = [&](Communicator& world) { return to_int(ddp_demo(config, world)); };
+  const auto run = [&](Communicator& world, const Recorder& recorder) { return to_int(ddp_demo(config, world, recorder)); };
   return run_main({.name = "ddp_demo", .parse = parse, .run = run}, argc, argv);
 }

@@ -5,16 +5,18 @@
 #include "apps/training/heldout_observer.h"
 #include "apps/training/info.h"
 #include "apps/training/outcome.h"
+#include "apps/training/phase_spans.h"
 #include "apps/training/preparation.h"
 #include "apps/training/resume_proof.h"
 #include "apps/training/run_main.h"
 #include "apps/training/step_json.h"
+#include "apps/training/trace_file.h"
 #include "apps/training/training_run.h"
 
 namespace ringlet {
 namespace {
 
-ExitCode gpt_e2e(TrainConfig config, Communicator& world) {
+ExitCode gpt_e2e(TrainConfig config, Communicator& world, const Recorder& recorder) {
   const ThreadChoice threads = choose_threads(world, config.threads);
   const Printer printer(config, world.rank());
   if (config.info) {
@@ -42,8 +44,12 @@ ExitCode gpt_e2e(TrainConfig config, Communicator& world) {
   MetricsFile metrics(world.rank() == 0 ? config.metrics : "", run.step());
   HeldOutObserver heldout(run, config, data.heldout(), world, printer);
   CheckpointSaver saver(run, checkpoint_dir, saves, proof.wanted, printer);
-  Observers observers({&history, &table, &metrics, &faults, &heldout, &saver});
+  PhaseSpans spans(recorder.timeline, run.model());
+  Observers observers({&spans, &history, &table, &metrics, &faults, &heldout, &saver});
+  const int64_t steps_to_do = config.steps - run.step();
+  recorder.begin_phase(kPhaseSteps);
   run.train_until(config.steps, observers);
+  recorder.begin_phase(kPhaseEnd);
 
   // What came of it.
   Outcome outcome(description, history.records());
@@ -53,8 +59,10 @@ ExitCode gpt_e2e(TrainConfig config, Communicator& world) {
   outcome.invariants = {loss_falls(outcome.steps, config, world.size()), replicas_equal(outcome.steps, world.size()),
                         memory_matches(outcome.memory, config),
                         resume_invariant(proof, saver.snapshot(), outcome.steps, config, data, world)};
+  outcome.communication = gather_communication(recorder, steps_to_do, world);
   report_outcome(printer, outcome, saver.last_saved(), run, data);
   write_summary(outcome, config, world);
+  write_trace(config.communication.trace, recorder, world);
   return outcome.exit_code();
 }
 
@@ -67,8 +75,12 @@ int main(int argc, char** argv) {
   const auto parse = [&](int count, char** words) {
     CommandLine line = parse_train_config(count, words);
     config = line.config;
-    return Request{.ranks = config.ranks, .backend = config.backend, .transport = config.transport, .text = line.text};
+    return Request{.ranks = config.ranks,
+                   .backend = config.backend,
+                   .transport = config.transport,
+                   .communication = config.communication,
+                   .text = line.text};
   };
-  const auto run = [&](Communicator& world) { return to_int(gpt_e2e(config, world)); };
+  const auto run = [&](Communicator& world, const Recorder& recorder) { return to_int(gpt_e2e(config, world, recorder)); };
   return run_main({.name = "gpt_e2e", .parse = parse, .run = run}, argc, argv);
 }

@@ -78,6 +78,7 @@ struct Call {
   std::span<const int64_t> source_counts{};  // of all_to_all_v: elements from each rank
   uint64_t sequence = 0;                     // collectives are numbered from 1, alike on all ranks; messages by themselves
   CallSite site{};
+  bool control = false;  // a hash, a norm, a vote (control_scope.h)
 };
 
 /// Throws the `Error` of a call that rank `rank` of `size` may not make.

@@ -16,14 +16,15 @@ bool moves_nothing(const Call& call) {
 
 }  // namespace
 
-Communicator::Communicator(int rank, int size, std::string group)
-    : rank_(rank), size_(size), group_(std::move(group)), memory_(Allocator::current()) {
+Communicator::Communicator(int rank, int size, std::string group, uint64_t sequence)
+    : rank_(rank), size_(size), group_(std::move(group)), memory_(Allocator::current()), sequence_(sequence) {
   check(size >= 1 && rank >= 0 && rank < size, "communicator: rank must be in 0 … size − 1, got {} of {}", rank, size);
 }
 
 // Checks the call and gives it its number.
 Call Communicator::numbered(Call call) {
   check_call(call, rank_, size_);
+  call.control = control_;
   call.sequence = is_collective(call.operation) ? ++sequence_ : ++messages_;
   return call;
 }

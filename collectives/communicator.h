@@ -20,6 +20,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,6 +28,7 @@
 #include "collectives/buffer.h"
 #include "collectives/call.h"
 #include "collectives/error.h"
+#include "collectives/moved.h"
 #include "collectives/reduce_op.h"
 #include "collectives/work.h"
 #include "tensor/base/allocator.h"
@@ -47,6 +49,8 @@ class Communicator {
   virtual std::string_view transport() const = 0;
   /// "world", or for a part of it "world/COLOR".
   const std::string& group() const { return group_; }
+  /// What the transport has sent or copied for this rank so far; nothing where it cannot tell.
+  virtual std::optional<Moved> moved() const { return std::nullopt; }
 
   // Every verb ends with where it is called, which is told when ranks disagree: leave it out.
 
@@ -141,14 +145,16 @@ class Communicator {
     run(call);
     return {};
   }
+  virtual std::unique_ptr<Communicator> do_split(int color, int key) = 0;
 
  protected:
-  Communicator(int rank, int size, std::string group);
+  /// The next collective is number `sequence` + 1: a decorator goes on where the decorated stands.
+  Communicator(int rank, int size, std::string group, uint64_t sequence = 0);
   /// `error` as seen from `call` of this group.
   CommError during(const Call& call, const CommError& error) const;
 
  private:
-  virtual std::unique_ptr<Communicator> do_split(int color, int key) = 0;
+  friend class ControlScope;
 
   Call numbered(Call call);
   void finish(Call call);
@@ -158,8 +164,9 @@ class Communicator {
   int size_;
   std::string group_;
   std::shared_ptr<Allocator> memory_;
-  uint64_t sequence_ = 0;  // collectives
+  uint64_t sequence_;      // collectives
   uint64_t messages_ = 0;  // sends, receives and exchanges
+  bool control_ = false;   // what ControlScope says
 };
 
 }  // namespace ringlet

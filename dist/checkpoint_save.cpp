@@ -2,6 +2,7 @@
 #include <array>
 #include <chrono>
 
+#include "collectives/control_scope.h"
 #include "dist/agreement.h"
 #include "dist/checkpoint_files.h"
 #include "dist/durable_file.h"
@@ -45,6 +46,7 @@ struct Rows {
     const std::vector<uint8_t> digits(mine.sha256.begin(), mine.sha256.end());
     numbers.resize(static_cast<size_t>(comm.size()) * length);
     hashes.resize(static_cast<size_t>(comm.size()) * kDigits);
+    const ControlScope control(comm);
     comm.all_gather(row, numbers);
     comm.all_gather(digits, hashes);
   }

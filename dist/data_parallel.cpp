@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "autograd/grad_mode.h"
+#include "collectives/control_scope.h"
 #include "dist/agreement.h"
 #include "dist/collective_ops.h"
 #include "dist/global_norm.h"
@@ -23,6 +24,7 @@ struct StepSums {
   SquareSum squares;
 
   void all_reduce(Communicator& comm) {
+    const ControlScope control(comm);
     constexpr size_t kHead = 2;
     std::array<double, kHead + SquareSum::kWords> all{loss, static_cast<double>(tokens)};
     const auto words = squares.words();

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <limits>
 
+#include "collectives/control_scope.h"
 #include "dist/collective_ops.h"
 #include "tensor/ops/reduce.h"
 
@@ -149,6 +150,7 @@ double global_norm(Communicator& comm, std::span<const Tensor> shards) {
     sum.add(shard);
   }
   std::array<double, SquareSum::kWords> words = sum.words();
+  const ControlScope control(comm);
   comm.all_reduce(words, ReduceOp::Sum);
   return SquareSum::from_words(words).norm();
 }

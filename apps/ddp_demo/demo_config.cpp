@@ -26,6 +26,7 @@ std::optional<std::string> parse_demo_config(int argc, const char* const* argv, 
   flags.choice("--backend", config.backend, {"mpi", "nccl"}, "what carries the collectives");
   flags.text("--output", config.output, "JSON, at the end; its folder is made");
   flags.mark("--no-write", config.write, false, "write no file");
+  communication_flags(flags, config.communication);
   const std::optional<std::string> text = flags.parse(argc, argv);
   if (config.ranks == 0 && !launched_by_mpi()) {
     config.ranks = 2;
@@ -39,6 +40,9 @@ void prepare(const DemoConfig& config, Communicator& world) {
                                 {"--lr", to_text(config.lr)},
                                 {"--seed", to_text(config.seed)}});
   agree(world, [&] {
+    if (world.rank() == 0 && !config.communication.trace.empty()) {
+      require_writable("--trace", config.communication.trace);
+    }
     if (!config.write || world.rank() != 0) {
       return;
     }

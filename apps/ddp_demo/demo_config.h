@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "apps/training/communication_config.h"
 #include "collectives/communicator.h"
 
 namespace ringlet {
@@ -18,6 +19,7 @@ struct DemoConfig {
   double lr = 0.05;
   int64_t seed = 41;
   bool write = true;
+  CommunicationConfig communication;
 };
 
 /// A text comes back when there is nothing to do but to print it: --help. Throws UsageError. Without --world-size two ranks are

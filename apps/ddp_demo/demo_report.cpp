@@ -113,6 +113,9 @@ ExitCode report(const DemoResult& result, const DemoConfig& config, Communicator
     std::printf("\nall_reduce of %lld bytes: SUM then divide %.0f us, AVG %.0f us\n",
                 static_cast<long long>(result.timed_bytes), result.sum_then_divide_us, result.avg_us);
   }
+  for (const std::string& line : result.communication ? result.communication->lines() : std::vector<std::string>()) {
+    std::fputs(world.rank() == 0 ? (line + "\n").c_str() : "", stdout);
+  }
   Verdicts verdicts(world);
   verdicts.line(
       difference < kDemoTolerance,

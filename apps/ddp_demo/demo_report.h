@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "apps/ddp_demo/demo_config.h"
+#include "apps/training/communication_report.h"
 #include "apps/training/exit_code.h"
 #include "collectives/communicator.h"
 
@@ -38,6 +39,7 @@ struct DemoResult {
   double avg_us = 0;
   int64_t timed_bytes = 0;
   double total_ms = 0;
+  std::optional<CommunicationReport> communication;  // with --ledger
 };
 
 void print_heading(const DemoConfig& config, int64_t parameters, const Communicator& world);

@@ -6,6 +6,7 @@
 
 #include "apps/training/loader.h"
 #include "apps/training/micro_batches.h"
+#include "collectives/control_scope.h"
 
 namespace ringlet {
 namespace {
@@ -55,6 +56,7 @@ double evaluate(int64_t batches, const std::function<TokenSum(int64_t)>& loss_of
       sums[1] += static_cast<double>(loss.count);
     }
   }
+  const ControlScope control(world);
   world.all_reduce(sums, ReduceOp::Sum);
   return sums[1] > 0.0 ? sums[0] / sums[1] : std::numeric_limits<double>::quiet_NaN();
 }

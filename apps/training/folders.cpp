@@ -12,6 +12,7 @@
 #include <filesystem>
 
 #include "apps/training/failure.h"
+#include "collectives/control_scope.h"
 #include "dist/sharded_checkpoint.h"
 
 namespace ringlet {
@@ -22,6 +23,7 @@ namespace fs = std::filesystem;
 // What rank 0 has, on every rank.
 std::string from_rank_0(std::string text, Communicator& world) {
   auto length = static_cast<int32_t>(text.size());
+  const ControlScope control(world);
   world.broadcast(Buffer(&length, 1, DType::I32), 0);
   text.resize(static_cast<size_t>(length));
   world.broadcast(Buffer(text.data(), length, DType::U8), 0);

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "collectives/algorithms/select.h"
+#include "collectives/control_scope.h"
 #include "collectives/transports/mpi_exchange.h"
 #include "tensor/base/allocator.h"
 
@@ -75,6 +76,7 @@ MemoryProfile measure_memory(const Strategy& parallel, const GptConfig& model, c
     numbers[kFields.size() + i] = mine.formula.*kFields[i];
   }
   std::vector<int64_t> all(kNumbers * static_cast<size_t>(world.size()));
+  const ControlScope control(world);
   world.all_gather(numbers, all);
   MemoryProfile profile;
   for (size_t begin = 0; begin < all.size(); begin += kNumbers) {

@@ -35,6 +35,15 @@ std::string printable(const std::string& text) {
   return shown;
 }
 
+void print_communication(const Printer& printer, const std::optional<CommunicationReport>& communication) {
+  if (communication) {
+    printer.line("");
+    for (const std::string& line : communication->lines()) {
+      printer.line(line);
+    }
+  }
+}
+
 void print_sample(const Printer& printer, TrainingRun& run, const Corpus& corpus) {
   const TrainConfig& config = run.config();
   if (config.sample == 0) {
@@ -102,6 +111,7 @@ void report_outcome(const Printer& printer, const Outcome& outcome, const std::o
       print_manifest(printer, saved->path, saved->manifest);
     }
     print_memory(printer, outcome.memory);
+    print_communication(printer, outcome.communication);
     print_end(printer, outcome, run.guard_state());
     if (data.corpus != nullptr) {
       print_heldout(printer, outcome, *data.corpus);

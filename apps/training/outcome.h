@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "apps/training/checkpoint_saver.h"
+#include "apps/training/communication_report.h"
 #include "apps/training/exit_code.h"
 #include "apps/training/invariants.h"
 #include "apps/training/memory_profile.h"
@@ -25,6 +26,7 @@ struct Outcome {
   RunDescription run;
   std::vector<StepRecord> steps;
   MemoryProfile memory;
+  std::optional<CommunicationReport> communication;                // with --ledger
   std::vector<Invariant> invariants;                               // a, b, c, d
   double heldout_loss = std::numeric_limits<double>::quiet_NaN();  // NaN: nothing was held out
   uint64_t final_param_hash = 0;
@@ -33,8 +35,8 @@ struct Outcome {
   ExitCode exit_code() const;
 };
 
-/// schema_version, world_size, backend, transport, strategy, reduction_order, parameters, steps, memory, invariants, heldout_loss,
-/// final_param_hash, exit_code. 64-bit hashes are hex strings, a number that is not finite is null, and so is an invariant that
+/// schema_version, world_size, backend, transport, strategy, reduction_order, parameters, steps, memory, communication (null without
+/// --ledger), invariants, heldout_loss, final_param_hash, exit_code. 64-bit hashes are hex strings, a number that is not finite is null, and so is an invariant that
 /// does not apply.
 std::string to_json(const Outcome& outcome);
 

@@ -52,6 +52,7 @@ std::string to_json(const Outcome& outcome) {
                      {"parameters", outcome.run.parameters},
                      {"steps", steps},
                      {"memory", memory_json(outcome.memory)},
+                     {"communication", outcome.communication ? Json::parse(outcome.communication->json()) : Json(nullptr)},
                      {"invariants", invariants_json(outcome.invariants)},
                      {"heldout_loss", std::isfinite(outcome.heldout_loss) ? Json(outcome.heldout_loss) : Json(nullptr)},
                      {"final_param_hash", hex(outcome.final_param_hash)},

@@ -31,8 +31,10 @@ std::filesystem::path one_place(const std::string& path) {
 
 // No output may replace what the run reads or another output.
 void require_different_files(const TrainConfig& config) {
-  const std::pair<const char*, const std::string&> files[] = {
-      {"--corpus", config.corpus}, {"--metrics", config.metrics}, {"--summary", config.summary}};
+  const std::pair<const char*, const std::string&> files[] = {{"--corpus", config.corpus},
+                                                              {"--metrics", config.metrics},
+                                                              {"--summary", config.summary},
+                                                              {"--trace", config.communication.trace}};
   for (const auto& [flag, path] : files) {
     for (const auto& [other_flag, other] : files) {
       const bool same =
@@ -55,6 +57,9 @@ void require_writable_outputs(const TrainConfig& config, const SaveSchedule& sav
     }
     if (world.rank() == 0 && !config.summary.empty()) {
       require_writable("--summary", config.summary);
+    }
+    if (world.rank() == 0 && !config.communication.trace.empty()) {
+      require_writable("--trace", config.communication.trace);
     }
   });
   if (saves.last_before_end() >= 0) {

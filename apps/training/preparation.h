@@ -15,8 +15,8 @@ namespace ringlet {
 ResumePoint resume_if_asked(TrainingRun& run, const TrainConfig& config, const std::optional<Fault>& fault,
                             Communicator& world);
 
-/// (all) Everything that will be written can be written; otherwise nothing has been trained in vain. UsageError for --metrics and
-/// --summary, CheckpointError for the folder of checkpoints, which is made if any will be saved.
+/// (all) Everything that will be written can be written; otherwise nothing has been trained in vain. UsageError for --metrics,
+/// --summary and --trace, CheckpointError for the folder of checkpoints, which is made if any will be saved.
 void require_writable_outputs(const TrainConfig& config, const SaveSchedule& saves, const std::string& checkpoint_dir,
                               const std::string& resumed_path, Communicator& world);
 

@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "apps/training/hex.h"
+#include "collectives/control_scope.h"
 
 namespace ringlet {
 namespace {
@@ -17,6 +18,7 @@ Invariant claim_about(int64_t step) {
 // The lowest rank for which `differs` is true, −1 if there is none; the same on all ranks.
 int first_rank_where(bool differs, Communicator& world) {
   std::array<int32_t, 1> first = {differs ? world.rank() : world.size()};
+  const ControlScope control(world);
   world.all_reduce(first, ReduceOp::Min);
   return first[0] == world.size() ? -1 : first[0];
 }

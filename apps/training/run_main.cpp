@@ -5,15 +5,20 @@
 #include <cstdio>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <thread>
 
+#include "apps/training/call_history_file.h"
+#include "apps/training/communication_report.h"
 #include "apps/training/failure.h"
 #include "apps/training/launcher.h"
 #include "apps/training/parent_death.h"
+#include "apps/training/start_watch.h"
 #include "apps/training/threads.h"
 #include "apps/training/warm_heap.h"
 #include "collectives/backends/mpi.h"
 #include "collectives/factory.h"
+#include "dist/agreement.h"
 #include "dist/sharded_checkpoint.h"
 
 namespace ringlet {
@@ -46,35 +51,73 @@ void require_rank_count(const Request& request, const Communicator& world) {
                     "--np: contradicts the launcher, got --np {} where {} ranks were started", request.ranks, world.size());
 }
 
+Recorder recorder_for(const CommunicationConfig& config, const Communicator& world) {
+  return {.history = mpi_call_history(world),
+          .ledger = config.ledger ? std::make_shared<Ledger>() : nullptr,
+          .timeline = config.trace.empty() ? nullptr : std::make_shared<Timeline>()};
+}
+
+// A world whose calls are recorded. Whoever waits for ranks that do not start says so.
+struct Started {
+  std::unique_ptr<Communicator> world;
+  Recorder recorder;
+};
+Started start_world(const Program& program, const Request& request, std::optional<MpiSession>& session) {
+  const CommunicationConfig& config = request.communication;
+  const StartWatch watch(config.deadline(), [&] {
+    say(program, message("start: not all ranks have come within the deadline of {} s", config.timeout_s));
+    std::_Exit(to_int(ExitCode::Communication));
+  });
+  session.emplace();
+  std::unique_ptr<Communicator> world = make_world("mpi", {.deadline = config.deadline(), .transport = request.transport});
+  Recorder recorder = recorder_for(config, *world);
+  recorder.begin_phase(kPhaseStart);
+  return {make_recorded(std::move(world), recorder), recorder};
+}
+
+int run_program(const Program& program, const Request& request, const Started& started) {
+  if (request.backend == started.world->name()) {
+    return program.run(*started.world, started.recorder);
+  }
+  std::unique_ptr<Communicator> other = make_world(request.backend, {.deadline = request.communication.deadline()});
+  const std::unique_ptr<Communicator> recorded = make_recorded(std::move(other), started.recorder);
+  return program.run(*recorded, started.recorder);
+}
+
 int run_rank(const Program& program, const Request& request, const std::exception_ptr& usage_error) {
-  const MpiSession session;
-  const std::unique_ptr<Communicator> world = make_world("mpi", {.transport = request.transport});
+  std::optional<MpiSession> session;
+  const Started started = start_world(program, request, session);
+  Communicator& world = *started.world;
+  std::string calls_folder = request.communication.call_history;
   try {
-    agree(*world, [&] {
+    agree(world, [&] {
       if (usage_error != nullptr) {
         std::rethrow_exception(usage_error);
       }
-      require_rank_count(request, *world);
+      require_rank_count(request, world);
     });
     if (request.text) {
-      std::fputs(world->rank() == 0 ? request.text->c_str() : "", stdout);
+      std::fputs(world.rank() == 0 ? request.text->c_str() : "", stdout);
       return to_int(ExitCode::Done);
     }
-    if (request.backend != world->name()) {
-      const std::unique_ptr<Communicator> other = make_world(request.backend);
-      return program.run(*other);
+    if (calls_folder.empty()) {
+      calls_folder = broadcast_text(world, new_call_history_folder(program.name), 0);
     }
-    return program.run(*world);
+    return run_program(program, request, started);
   } catch (const AgreedFailure& failure) {
-    return end_together(program, *world, failure);
+    return end_together(program, world, failure);
   } catch (const CheckpointError& error) {  // dist/ sees to it that every rank throws it
-    return end_together(program, *world, error);
+    return end_together(program, world, error);
   } catch (const BackendUnavailable& error) {
-    return end_together(program, *world, error);
+    return end_together(program, world, error);
+  } catch (const CommError& error) {
+    const std::string folder = calls_folder.empty() ? new_call_history_folder(program.name) : calls_folder;
+    end_job(program, world, message("{}\n{}", error.what(), write_call_histories(*started.recorder.history, folder)),
+            exit_code_of(error));
   } catch (const std::exception& error) {
-    end_job(program, *world, error.what(), exit_code_of(error));
+    end_job(program, world, error.what(), exit_code_of(error));
   } catch (...) {
-    end_job(program, *world, "an exception that is not a std::exception", ExitCode::Data);
+    end_job(program, world, "an exception that is not a std::exception", ExitCode::Data);
   }
 }
 

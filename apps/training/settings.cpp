@@ -2,6 +2,7 @@
 
 #include "apps/training/failure.h"
 #include "apps/training/hex.h"
+#include "collectives/control_scope.h"
 
 namespace ringlet {
 namespace {
@@ -85,6 +86,7 @@ void require_same_settings(Communicator& world, const Settings& settings) {
     mine += flag + " " + value + "\n";
   }
   int32_t length = static_cast<int32_t>(mine.size());
+  const ControlScope control(world);
   world.broadcast(Buffer(&length, 1, DType::I32), 0);
   std::string theirs = mine;
   theirs.resize(static_cast<size_t>(length));

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "collectives/backends/mpi.h"
+#include "collectives/control_scope.h"
 #include "tensor/base/hash.h"
 #if defined(_OPENMP)
 #include <omp.h>
@@ -46,6 +47,7 @@ int cores_of_host(Communicator& world) {
     std::memcpy(mine.data() + 1, &mask, sizeof(mask));
   }
   std::vector<int64_t> all(mine.size() * static_cast<size_t>(world.size()));
+  const ControlScope control(world);
   world.all_gather(mine, all);
   std::bitset<8 * sizeof(cpu_set_t)> together;
   for (size_t begin = 0; begin < all.size(); begin += mine.size()) {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "apps/training/communication_config.h"
 #include "apps/training/micro_batches.h"
 #include "apps/training/tokenizer.h"
 #include "dist/make_strategy.h"
@@ -48,6 +49,7 @@ struct TrainConfig {
   // Running and reporting
   std::string backend = "mpi";
   std::string transport = "mpi";
+  CommunicationConfig communication;
   int64_t ranks = 0;    // --np; 0: not given
   int64_t threads = 0;  // per rank; 0: chosen from cores and ranks
   int64_t log_every = 0;

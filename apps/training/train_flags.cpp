@@ -160,6 +160,7 @@ CommandLine parse_train_config(int argc, const char* const* argv) {
   data_flags(flags, line.config, spelled);
   checkpoint_flags(flags, line.config, spelled);
   running_flags(flags, line.config, spelled);
+  communication_flags(flags, line.config.communication);
   line.text = flags.parse(argc, argv);
   if (spelled.version) {
     line.text = message("gpt_e2e {}\n", build_info().version);

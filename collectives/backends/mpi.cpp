@@ -33,4 +33,12 @@ std::unique_ptr<Communicator> make_mpi_world(MpiOptions options, Algorithms algo
   return make_p2p(make_mpi_point_to_point(options), "mpi", algorithms);
 }
 
+std::shared_ptr<CallHistory> mpi_call_history(const Communicator& world) {
+  if (world.size() == 1 || !all_on_one_host()) {
+    return std::make_shared<CallHistory>(world.rank());
+  }
+  std::shared_ptr<std::byte> window = allocate_shared_window(CallHistory::bytes() * static_cast<size_t>(world.size()));
+  return std::make_shared<CallHistory>(std::move(window), world.size(), world.rank());
+}
+
 }  // namespace ringlet

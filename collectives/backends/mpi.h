@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "collectives/backends/p2p.h"
+#include "collectives/call_history.h"
 #include "collectives/communicator.h"
 #include "collectives/transports/mpi_point_to_point.h"
 #include "collectives/transports/mpi_session.h"  // IWYU pragma: export: MpiSession, abort_world, place_on_host
@@ -23,5 +24,8 @@ std::unique_ptr<Communicator> make_mpi_world(MpiTransport transport, MpiOptions 
 /// All ranks of the job over MPI messages. Hold an `MpiSession` in main before; without one the world starts MPI and finishes
 /// it with its last communicator.
 std::unique_ptr<Communicator> make_mpi_world(MpiOptions options = {}, Algorithms algorithms = {});
+
+/// (all) The history of this rank of `world`, which holds all ranks of the job: in a window that all see where they are on one host.
+std::shared_ptr<CallHistory> mpi_call_history(const Communicator& world);
 
 }  // namespace ringlet

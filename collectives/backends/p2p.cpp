@@ -23,6 +23,7 @@ class P2pCommunicator final : public Communicator {
 
   std::string_view name() const override { return name_; }
   std::string_view transport() const override { return net_->name(); }
+  std::optional<Moved> moved() const override { return net_->sent(); }
 
   void run(const Call& call) override {
     check(call.in.device.kind == Device::Kind::Cpu && call.out.device.kind == Device::Kind::Cpu,

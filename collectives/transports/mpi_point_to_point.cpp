@@ -72,6 +72,7 @@ class MpiPointToPoint final : public PointToPoint {
   void conclude() override {}
 
   void transfer(std::span<const Outgoing> out, std::span<const Incoming> in, int tag) override {
+    count(out);
     out_.assign(out.begin(), out.end());
     in_.assign(in.begin(), in.end());
     const Scratch<std::byte> slots = scratch<std::byte>(tag == kCollectiveTag ? stamp_messages() * MpiExchange::kSlot : 0);
@@ -79,6 +80,7 @@ class MpiPointToPoint final : public PointToPoint {
         MpiExchange(comm_, options_, out_, in_, tag, slots.first(slots.size()), [this, tag](int peer) { watch(peer, tag); }));
   }
   Work start_transfer(std::span<const Outgoing> out, std::span<const Incoming> in, int tag) override {
+    count(out);
     return Work(
         std::make_unique<Started>(*this, std::make_unique<MpiExchange>(comm_, options_, out, in, tag, std::span<std::byte>(),
                                                                        [this, tag](int peer) { watch(peer, tag); })));

@@ -12,6 +12,7 @@
 
 #include "collectives/call_site.h"
 #include "collectives/fingerprint.h"
+#include "collectives/moved.h"
 #include "collectives/scratch.h"
 #include "collectives/work.h"
 #include "tensor/base/allocator.h"
@@ -42,6 +43,8 @@ class PointToPoint {
   int size() const { return size_; }
   /// "mailbox", "messages".
   virtual std::string_view name() const = 0;
+  /// Messages that `transfer` and `start_transfer` have sent, as their callers see them.
+  const Moved& sent() const { return sent_; }
 
   /// What this rank does from here on, called at `site`, and that it is done. The transport compares it with what the others announce before
   /// it hands out what they sent; a difference, a rank that has left and a deadline are one CommError on all (standing.h).
@@ -84,9 +87,16 @@ class PointToPoint {
   PointToPoint(int rank, int size, std::shared_ptr<Allocator> allocator = Allocator::current())
       : rank_(rank), size_(size), allocator_(std::move(allocator)) {}
 
+  void count(std::span<const Outgoing> out) {
+    for (const Outgoing& one : out) {
+      sent_ += {1, static_cast<int64_t>(one.bytes.size())};
+    }
+  }
+
  private:
   int rank_;
   int size_;
+  Moved sent_{};
   std::shared_ptr<Allocator> allocator_;
 };
 

@@ -166,9 +166,11 @@ class ThreadMailbox final : public PointToPoint {
   }
 
   void transfer(std::span<const Outgoing> out, std::span<const Incoming> in, int tag) override {
+    count(out);
     Exchange(seat_, out, in, tag).wait();
   }
   Work start_transfer(std::span<const Outgoing> out, std::span<const Incoming> in, int tag) override {
+    count(out);
     return Work(std::make_unique<Exchange>(seat_, out, in, tag));
   }
 
