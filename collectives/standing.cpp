@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace ringlet {
@@ -9,7 +10,7 @@ namespace {
 
 using State = Standing::State;
 
-bool known(const Standing& one) { return one.state != State::Silent && one.state != State::Outside; }
+bool known(const Standing& one) { return one.state == State::InCall || one.state == State::Left || one.state == State::Failed; }
 bool gone(const Standing& one) { return one.state == State::Left || one.state == State::Failed; }
 
 std::string_view name_of(State state) {
@@ -19,6 +20,7 @@ std::string_view name_of(State state) {
     case State::Outside: return "computing";
     case State::Left: return "has left";
     case State::Failed: return "has left, by an exception";
+    case State::Dead: return "dead";
   }
   return "?";
 }
@@ -94,13 +96,15 @@ std::string table(std::span<const Standing> all, const std::vector<int>& odd) {
 }  // namespace
 
 CommError disagreement(int rank, int peer, const std::string& complaint, std::span<const Standing> standings) {
-  const auto failed =
-      std::find_if(standings.begin(), standings.end(), [](const Standing& one) { return one.state == State::Failed; });
-  if (failed != standings.end()) {  // nobody disagrees; it has told its own story elsewhere
-    const int its_rank = static_cast<int>(failed - standings.begin());
-    return {{.rank = rank, .size = static_cast<int>(standings.size()), .peer = its_rank},
-            (peer == its_rank ? complaint : message("rank {} has left because of an exception", its_rank)) +
-                table(standings, {its_rank})};
+  for (const auto& [state, story] : {std::pair{State::Failed, "rank {} has left because of an exception"},
+                                     std::pair{State::Dead, "rank {} is dead"}}) {  // nobody disagrees
+    const auto found =
+        std::find_if(standings.begin(), standings.end(), [&](const Standing& one) { return one.state == state; });
+    if (found != standings.end()) {
+      const int its_rank = static_cast<int>(found - standings.begin());
+      return {{.rank = rank, .size = static_cast<int>(standings.size()), .peer = its_rank},
+              (peer == its_rank ? complaint : message(story, its_rank)) + table(standings, {its_rank})};
+    }
   }
   const Verdict verdict = judge(standings);
   const auto call_of = [&](int r) { return standings[static_cast<size_t>(r)].call; };

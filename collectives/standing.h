@@ -18,14 +18,15 @@ struct Standing {
     Outside,  // done with `call`, computing
     Left,     // has destroyed its communicator
     Failed,   // has destroyed it because of an exception
+    Dead,     // its process has ended
   };
   State state = State::Silent;
   Fingerprint call{};  // now, or last
   SiteText site{};     // of that call
 };
 
-/// The error that rank `rank` throws. `standings` has a row per rank. `complaint` about `peer` is its reason unless the calls
-/// differ; then the reason is who differs from whom and in what, and the odd rank out is `peer()` if there is one. Below it
+/// The error that rank `rank` throws. `standings` has a row per rank. `complaint` about `peer` is its reason unless a rank has failed
+/// or is dead, which explains everything else, or the calls differ; then the reason is who differs from whom and in what, and the odd rank out is `peer()` if there is one. Below it
 /// a table: rank, call with number and size, call site, state.
 CommError disagreement(int rank, int peer, const std::string& complaint, std::span<const Standing> standings);
 

@@ -42,6 +42,13 @@ Json to_json(const CallRecord& call) {
            call.state == CallRecord::State::Running ? Json(nullptr) : Json(1e-3 * static_cast<double>(call.duration_ns))}};
 }
 
+// Several ranks may write the same file, each under a name of its own until it is whole.
+void write_one(const CallHistory& history, int rank, const fs::path& folder) {
+  const fs::path path = folder / file_of(rank), mine = path.string() + message(".{}", history.rank());
+  write_whole_file(mine.string(), call_history_json(history, rank));
+  fs::rename(mine, path);
+}
+
 }  // namespace
 
 std::string new_call_history_folder(const std::string& program) {
@@ -70,10 +77,10 @@ std::string call_history_json(const CallHistory& history, int rank) {
 std::string write_call_histories(const CallHistory& history, const std::string& folder) {
   try {
     fs::create_directories(folder);
-    write_whole_file((fs::path(folder) / file_of(history.rank())).string(), call_history_json(history, history.rank()));
+    write_one(history, history.rank(), folder);
     for (const int rank : history.readable()) {
-      if (const fs::path path = fs::path(folder) / file_of(rank); !fs::exists(path)) {
-        write_whole_file(path.string(), call_history_json(history, rank));
+      if (!fs::exists(folder / fs::path(file_of(rank)))) {
+        write_one(history, rank, folder);
       }
     }
     return message("the last calls of the ranks are in {}", folder);

@@ -1,6 +1,7 @@
 #include "apps/training/faults.h"
 
 #include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -13,9 +14,15 @@
 namespace ringlet {
 namespace {
 
-constexpr std::array kWhat = {"throw", "throw-save", "throw-load", "kill", "drift", "nan-loss", "nan-grad"};
+constexpr std::array kWhat = {"throw", "throw-save", "throw-load", "kill", "drift", "nan-loss", "nan-grad", "hang", "absent"};
 
 [[noreturn]] void raise_fault(const std::string& where) { throw std::runtime_error("fault on purpose, " + where); }
+
+[[noreturn]] void pause_for_ever() {
+  for (;;) {
+    pause();
+  }
+}
 
 bool is_for(const std::optional<Fault>& fault, int rank) { return fault && (fault->rank < 0 || fault->rank == rank); }
 
@@ -72,6 +79,8 @@ void Faults::on_backward(int64_t step, LossSum& local) {
     raise_fault(message("in step {}", step));
   } else if (fault_->what == "kill") {
     raise(SIGKILL);
+  } else if (fault_->what == "hang") {
+    pause_for_ever();
   } else if (fault_->what == "nan-loss") {
     local += TokenSum{.sum = std::numeric_limits<double>::quiet_NaN(), .count = 0};
   }
@@ -87,6 +96,12 @@ void Faults::on_step(const StepRecord& record) {
   } else if (fault_->what == "drift") {
     Tensor parameter = model_.parameters().front().var.data();
     *parameter.mutable_data<float>() += 1.0F;
+  }
+}
+
+void Faults::before_start(int rank) {
+  if (const std::optional<Fault> fault = Fault::from_environment(); is_for(fault, rank) && fault->what == "absent") {
+    pause_for_ever();
   }
 }
 

@@ -15,6 +15,7 @@ namespace ringlet {
 ///   throw     an exception in the step, after backward        throw-save   when the checkpoint of step S is due
 ///   throw-load   when a checkpoint is about to be read         kill         SIGKILL in the step
 ///   drift     after the step one parameter is another on this rank
+///   hang      in the step this rank stops for ever             absent       it does so before MPI starts
 ///   nan-loss  this rank's loss of the step becomes NaN         nan-grad     one element of this rank's gradient does
 /// Anything else is an `Error`. Unset, as in every real run, nothing happens.
 struct Fault {
@@ -32,6 +33,8 @@ class Faults final : public Observer {
   Faults(std::optional<Fault> fault, int rank, const Module& model, int64_t first_step);
   void on_backward(int64_t step, LossSum& local) override;
   void on_step(const StepRecord& record) override;
+  /// Where `rank` is what the launcher says.
+  static void before_start(int rank);
   /// At other places: throws if the fault is `what`, here.
   static void at(const std::optional<Fault>& fault, const std::string& what, int rank);
 

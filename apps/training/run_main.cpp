@@ -11,6 +11,7 @@
 #include "apps/training/call_history_file.h"
 #include "apps/training/communication_report.h"
 #include "apps/training/failure.h"
+#include "apps/training/faults.h"
 #include "apps/training/launcher.h"
 #include "apps/training/parent_death.h"
 #include "apps/training/start_watch.h"
@@ -31,8 +32,9 @@ void say(const Program& program, const std::string& what) {
 }
 
 // This rank's failure, of which the others may know nothing and wait for ever.
-[[noreturn]] void end_job(const Program& program, const Communicator& world, const std::string& what, ExitCode code) {
-  if (world.rank() > 0) {
+[[noreturn]] void end_job(const Program& program, const Communicator& world, const std::string& what, ExitCode code,
+                          int blamed = -1) {
+  if (world.rank() > (blamed == 0 ? 1 : 0)) {  // rank 0 speaks, unless it may be dead
     std::this_thread::sleep_for(std::chrono::seconds(2));
   }
   say(program, world.size() > 1 ? message("rank {}: {}", world.rank(), what) : what);
@@ -65,7 +67,9 @@ struct Started {
 Started start_world(const Program& program, const Request& request, std::optional<MpiSession>& session) {
   const CommunicationConfig& config = request.communication;
   const StartWatch watch(config.deadline(), [&] {
-    say(program, message("start: not all ranks have come within the deadline of {} s", config.timeout_s));
+    say(program, message("start: rank {} waits, but not all ranks have come within the deadline of {} s", launcher_rank(),
+                         config.timeout_s));
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));  // the others who wait say so too: whoever does not is missing
     std::_Exit(to_int(ExitCode::Communication));
   });
   session.emplace();
@@ -113,7 +117,7 @@ int run_rank(const Program& program, const Request& request, const std::exceptio
   } catch (const CommError& error) {
     const std::string folder = calls_folder.empty() ? new_call_history_folder(program.name) : calls_folder;
     end_job(program, world, message("{}\n{}", error.what(), write_call_histories(*started.recorder.history, folder)),
-            exit_code_of(error));
+            exit_code_of(error), error.peer());
   } catch (const std::exception& error) {
     end_job(program, world, error.what(), exit_code_of(error));
   } catch (...) {
@@ -130,6 +134,7 @@ int run_main(const Program& program, int argc, char** argv) {
   const bool is_rank = launched_by_mpi();
   if (is_rank) {
     end_with_parent();
+    Faults::before_start(launcher_rank());
   }
   Request request;
   std::exception_ptr usage_error;

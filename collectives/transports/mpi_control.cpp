@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "collectives/transports/mpi_errors.h"
+#include "collectives/transports/process.h"
 
 namespace ringlet {
 
@@ -33,6 +34,7 @@ MpiControl::MpiControl(std::chrono::milliseconds deadline)
     world_ = (static_cast<uint64_t>(random()) << 32) | random();
   }
   check_mpi(MPI_Bcast(&world_, sizeof world_, MPI_BYTE, 0, MPI_Comm_f2c(comm_.handle())), "MPI_Bcast");
+  learn_processes();
   if (comm_.size() > 1) {
     post();
   }
@@ -67,6 +69,20 @@ MpiControl::~MpiControl() {
     if (one.request != MPI_REQUEST_NULL) {
       MPI_Request_free(&one.request);
     }
+  }
+}
+
+void MpiControl::learn_processes() {
+  struct Place {
+    uint64_t space;
+    int64_t process;
+  };
+  std::vector<Place> all(static_cast<size_t>(comm_.size()));
+  const Place mine{process_space(), this_process()};
+  check_mpi(MPI_Allgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, MPI_Comm_f2c(comm_.handle())),
+            "MPI_Allgather");
+  for (const Place& one : all) {
+    processes_.push_back(one.space == mine.space ? static_cast<int>(one.process) : 0);
   }
 }
 

@@ -56,18 +56,22 @@ class MpiControl {
   Notice heard(int rank, uint64_t group) const;
   /// A rank that left `group` before the call number `sequence`, -1 if none did.
   int left_before(uint64_t group, uint64_t sequence) const;
+  /// The process of `rank`, 0 where this one could not tell whether it lives.
+  int process_of(int rank) const { return processes_[static_cast<size_t>(rank)]; }
 
  private:
   struct Inbox;
 
   void post();
+  void learn_processes();
   void take(int source, const Notice& notice);
   void release_sent();
 
   MpiComm comm_;
   std::chrono::milliseconds deadline_;
   int exceptions_;
-  uint64_t world_ = 0;  // so that nothing of an earlier world is taken for this one's
+  std::vector<int> processes_;  // by rank of the world
+  uint64_t world_ = 0;          // so that nothing of an earlier world is taken for this one's
   std::unique_ptr<Inbox> inbox_;
   std::unordered_map<uint64_t, std::vector<Notice>> departures_;  // by group, then rank of the world
   std::vector<Notice> disputes_;                                  // by rank of the world

@@ -10,6 +10,7 @@
 #include "collectives/transports/mpi_control.h"
 #include "collectives/transports/mpi_exchange.h"
 #include "collectives/transports/mpi_session.h"
+#include "collectives/transports/process.h"
 #include "tensor/base/hash.h"
 
 namespace ringlet {
@@ -17,6 +18,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kGrace(100);          // for messages that are already on their way
 constexpr std::chrono::milliseconds kTimeToAnswer(1000);  // in a dispute
+constexpr std::chrono::milliseconds kLook(100);           // between looks at who lives
 
 // A world's, shared by its parts. The session ends last.
 struct Shared {
@@ -143,15 +145,32 @@ class MpiPointToPoint final : public PointToPoint {
   void watch(int peer, int tag) {
     control().poll();
     const int member = members_[static_cast<size_t>(peer)];
-    if (!in_trouble() && (tag == kCollectiveTag || control().heard(member, id_).kind == Notice::Kind::None)) {
-      return;
-    }
     const auto now = std::chrono::steady_clock::now();
+    if (!in_trouble() && (tag == kCollectiveTag || control().heard(member, id_).kind == Notice::Kind::None)) {
+      return look_for_the_dead(now);
+    }
     if (trouble_since_ == std::chrono::steady_clock::time_point()) {
       trouble_since_ = now;
     } else if (now - trouble_since_ > kGrace) {
       dispute(-1, "another rank could not complete its call");
     }
+  }
+
+  void look_for_the_dead(std::chrono::steady_clock::time_point now) {
+    if (now - looked_ < kLook) {
+      return;
+    }
+    looked_ = now;
+    for (int r = 0; r < size(); ++r) {
+      if (dead(r)) {
+        dispute(r, message("rank {} is dead (process {})", r, control().process_of(members_[static_cast<size_t>(r)])));
+      }
+    }
+  }
+  // One that has said goodbye may be gone.
+  bool dead(int r) const {
+    const int member = members_[static_cast<size_t>(r)];
+    return control().heard(member, id_).kind == Notice::Kind::None && is_dead(control().process_of(member));
   }
 
   // Tells everybody where this rank stands, gives them a moment to do the same, and throws what that comes to.
@@ -181,7 +200,9 @@ class MpiPointToPoint final : public PointToPoint {
         case Notice::Kind::Dispute: one = {Standing::State::InCall, notice.call, notice.site}; break;
         case Notice::Kind::Left: one = {Standing::State::Left, notice.call, notice.site}; break;
         case Notice::Kind::Failed: one = {Standing::State::Failed, notice.call, notice.site}; break;
-        default: all &= r == rank();
+        default:
+          one.state = dead(r) ? Standing::State::Dead : Standing::State::Silent;
+          all &= r == rank() || one.state == Standing::State::Dead;
       }
     }
     standings[static_cast<size_t>(rank())] = {Standing::State::InCall, call_, site_};
@@ -201,7 +222,7 @@ class MpiPointToPoint final : public PointToPoint {
   std::vector<Outgoing> out_{};                    // reused
   std::vector<Incoming> in_{};
   bool told_ = false;  // the others know that this rank could not complete its call
-  std::chrono::steady_clock::time_point trouble_since_{};
+  std::chrono::steady_clock::time_point trouble_since_{}, looked_{};
 };
 
 }  // namespace

@@ -35,6 +35,8 @@ std::string mpi_library();
 
 /// Whether an MPI launcher started this process. Looks at the environment only, so it may be asked before MPI starts.
 bool launched_by_mpi();
+/// This process's rank in the job as the launcher tells it in the environment, 0 where it does not.
+int launcher_rank();
 
 /// This rank among those of the same host: what the number of threads per rank depends on. MPI must be running.
 struct HostPlace {

@@ -1,10 +1,6 @@
 #include "collectives/transports/shared_rounds.h"
 
-#include <signal.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <exception>
 #include <limits>
 #include <thread>
@@ -12,6 +8,7 @@
 #include <vector>
 
 #include "collectives/transports/futex.h"
+#include "collectives/transports/process.h"
 
 namespace ringlet {
 namespace {
@@ -43,7 +40,7 @@ SharedRounds::SharedRounds(SharedArena arena, int rank, int ranks, std::chrono::
       deadline_(deadline),
       looks_(ranks <= static_cast<int>(std::thread::hardware_concurrency()) ? kLooksWithOwnCore : kLooksWithout),
       exceptions_(std::uncaught_exceptions()) {
-  arena_.seat(rank).process.store(getpid());
+  arena_.seat(rank).process.store(this_process());
 }
 
 SharedRounds::~SharedRounds() {
@@ -140,8 +137,8 @@ void SharedRounds::pause(Wait& wait) {
   }
   futex_wait(round().phase, seen, std::min<std::chrono::nanoseconds>(kNap, deadline_));
   for (int r = 0; r < ranks_; ++r) {
-    const pid_t process = arena_.seat(r).process.load();
-    if (Clock::now() - wait.started > kNap && process != 0 && kill(process, 0) != 0 && errno == ESRCH) {
+    const int process = arena_.seat(r).process.load();
+    if (Clock::now() - wait.started > kNap && is_dead(process)) {
       dispute(r, message("rank {} is dead (process {})", r, process));
     }
   }
@@ -185,7 +182,10 @@ void SharedRounds::dispute(int peer, const std::string& complaint) {
     for (int r = 0; r < ranks_; ++r) {
       Standing& one = standings[static_cast<size_t>(r)];
       one = arena_.seat(r).standing();
-      all &= gone(one) || one.call.sequence >= call_.sequence;
+      if (!gone(one) && is_dead(arena_.seat(r).process.load())) {
+        one.state = State::Dead;
+      }
+      all &= gone(one) || one.state == State::Dead || one.call.sequence >= call_.sequence;
     }
     if (!all) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));

@@ -57,6 +57,10 @@ TEST_CASE("[P3] a flag takes its whole value or the program does not start", "[f
       {{"--min-lr", "1"}, "--min-lr: must not exceed --lr, got 1 above 0.005"},
       {{"--verify-resume", "--no-verify-resume"}, "contradict"},
       {{"--corpus", ""}, "--corpus"},
+      {{"--comm-timeout", "0"}, "--comm-timeout: takes a finite number, at least 0.001 and at most 1000000, got '0'"},
+      {{"--comm-timeout", "2s"}, "got '2s'"},
+      {{"--comm-timeout", "inf"}, "got 'inf'"},
+      {{"--trace", ""}, "--trace: takes a path"},
   };
   for (const Row& row : rows) {
     std::vector<const char*> argv = {"gpt_e2e"};

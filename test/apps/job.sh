@@ -39,6 +39,15 @@ expect_one_message() { [ "$(ours)" = 1 ] || { fail "$what: $(ours) messages of o
 expect_fast() { [ "$seconds" -lt 10 ] || fail "$what: took $seconds s"; }
 expect_no_files() { [ -z "$(ls -A "$1" 2>/dev/null)" ] || fail "$what: left $(ls -A "$1" | head -3)"; }
 
+# Ranks of this job, told by its folder.
+ranks_alive() {
+  count=0
+  for entry in /proc/[0-9]*; do
+    [ "$(readlink "$entry/cwd")" = "$folder" ] && [ "$(readlink "$entry/exe")" = "$program" ] && count=$((count + 1))
+  done
+  echo "$count"
+}
+
 # What must not depend on time: the metrics without the fields that do.
 timeless() { sed 's/,"step_ms".*//' "$1"; }
 
