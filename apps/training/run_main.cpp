@@ -104,6 +104,10 @@ int run_rank(const Program& program, const Request& request, const std::exceptio
       std::fputs(world.rank() == 0 ? request.text->c_str() : "", stdout);
       return to_int(ExitCode::Done);
     }
+    if (world.rank() == 0 && world.size() > 1 && !mpi_allows_threads()) {
+      say(program, message("warning: MPI grants thread level {}, not serialized: messages do not overlap with computation",
+                           session->thread_level()));
+    }
     if (calls_folder.empty()) {
       calls_folder = broadcast_text(world, new_call_history_folder(program.name), 0);
     }

@@ -18,7 +18,23 @@ bool mpi_started() {
   return yes != 0;
 }
 
+// Ours never call MPI from two threads at once.
+int wanted_level() {
+  const char* text = std::getenv("RINGLET_MPI_THREAD_LEVEL");
+  if (text == nullptr) {
+    return MPI_THREAD_SERIALIZED;
+  }
+  check(std::string_view(text) == "funneled", "RINGLET_MPI_THREAD_LEVEL: takes funneled, got '{}'", text);
+  return MPI_THREAD_FUNNELED;
+}
+
 }  // namespace
+
+bool mpi_allows_threads() {
+  int level = MPI_THREAD_SINGLE;
+  check_mpi(MPI_Query_thread(&level), "MPI_Query_thread");
+  return level >= MPI_THREAD_SERIALIZED;
+}
 
 bool mpi_finished() {
   int yes = 0;
@@ -40,7 +56,7 @@ MpiSession::MpiSession() : exceptions_(std::uncaught_exceptions()) {
         "mpi: was finished in this process and cannot start again; keep one MpiSession for the length of main");
   if (!mpi_started()) {
     int provided = MPI_THREAD_SINGLE;
-    check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided), "MPI_Init_thread");
+    check_mpi(MPI_Init_thread(nullptr, nullptr, wanted_level(), &provided), "MPI_Init_thread");
     owner_ = true;
   }
   check_mpi(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");

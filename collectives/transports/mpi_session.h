@@ -16,13 +16,17 @@ class MpiSession {
   MpiSession(const MpiSession&) = delete;
   MpiSession& operator=(const MpiSession&) = delete;
 
-  /// What MPI grants: "single", "funneled", "serialized" or "multiple". Asked for: serialized.
+  /// What MPI grants: "single", "funneled", "serialized" or "multiple". Asked for: serialized, or for tests what the environment
+  /// variable RINGLET_MPI_THREAD_LEVEL names ("funneled"; another text is an `Error`).
   std::string_view thread_level() const;
 
  private:
   bool owner_ = false;
   int exceptions_ = 0;  // on their way when this was made
 };
+
+/// Whether a thread beside the one that started MPI may call it: without, nothing across hosts overlaps with computation.
+bool mpi_allows_threads();
 
 /// Whether MPI has finished in this process: then nothing may be asked of it.
 bool mpi_finished();
