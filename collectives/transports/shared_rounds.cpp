@@ -144,8 +144,12 @@ void SharedRounds::pause(Wait& wait) {
   }
   if (Clock::now() - wait.started > deadline_ && !finished()) {
     const int late = missing();
-    dispute(late, message("rank {} has not come within the deadline of {} ms", late, deadline_.count()));
+    dispute(late, late_text(late));
   }
+}
+
+std::string SharedRounds::late_text(int late) const {
+  return message("rank {} has not come within the deadline of {} ms", late, deadline_.count());
 }
 
 int SharedRounds::missing() const {
@@ -190,6 +194,9 @@ void SharedRounds::dispute(int peer, const std::string& complaint) {
     if (!all) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
+  }
+  if (const int late = peer < 0 ? missing() : -1; late >= 0) {  // it was another rank's deadline that has passed
+    throw disagreement(rank_, late, late_text(late), standings);
   }
   throw disagreement(rank_, peer, complaint, standings);
 }

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <string>
 
 #include "collectives/transports/shared_arena.h"
 
@@ -71,6 +72,7 @@ class SharedRounds {
   void wake_all() const;
   void break_from(uint64_t sequence) const;
   int missing() const;
+  std::string late_text(int late) const;
   [[noreturn]] void dispute(int peer, const std::string& complaint);
 
   SharedArena arena_;
