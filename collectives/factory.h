@@ -17,7 +17,7 @@ struct WorldOptions {
   /// The longest wait for a peer before a CommError.
   std::chrono::milliseconds deadline = default_deadline();
   /// Of the backend mpi: "shm" (shared memory, all ranks on one host), "mpi" (messages), or "auto": shm where it can be.
-  std::string transport = "mpi";
+  std::string transport = "auto";
 };
 
 /// All ranks that were started together, over the backend `name`:

@@ -61,7 +61,7 @@ Run median_of(int64_t runs, const fs::path& program, const fs::path& folder, con
 int demo_bench(int argc, char** argv) {
   CLI::App app("gpt_e2e, 20 steps: seconds from start to end, and the median step beside its floor in the same call");
   int64_t ranks = 4, runs = 5;
-  std::string json, transport = "mpi";
+  std::string json, transport = "auto";
   app.add_option("--np", ranks)->check(CLI::Range(1, 64))->capture_default_str();
   app.add_option("--runs", runs, "of which the median is taken")->check(CLI::PositiveNumber)->capture_default_str();
   app.add_option("--transport", transport, "as gpt_e2e takes it")

@@ -6,6 +6,7 @@
 #include "collectives/algorithms/select.h"
 #include "collectives/control_scope.h"
 #include "collectives/transports/mpi_exchange.h"
+#include "collectives/transports/shared_arena.h"
 #include "tensor/base/allocator.h"
 
 namespace ringlet {
@@ -47,28 +48,28 @@ int64_t activation_formula(const GptConfig& model, int64_t batch_size) {
   return 4 * (saved + std::max({in_cross_entropy, in_head, in_c_proj}) + 2);
 }
 
-int64_t communication_formula(int64_t parameters, int ranks, std::string_view transport) {
+int64_t communication_formula(int64_t parameters, const Communicator& world) {
+  const int ranks = world.size();
   if (ranks == 1) {
     return 0;
   }
   const auto slot = static_cast<int64_t>(MpiExchange::kSlot);
-  if (transport == "shm") {
-    return 2 * slot;
+  if (world.transport() == "shm") {
+    return static_cast<int64_t>(SharedArena::share(ranks, world.rank()));
   }
   const int64_t shard = (parameters + ranks - 1) / ranks;
   const auto segment = static_cast<int64_t>(inbox_elements<float>(ranks));
-  return 4 * (ranks - 1) * std::min(shard, segment) + (transport == "messages" ? 2 * (ranks - 1) * slot : 0);
+  return 4 * (ranks - 1) * std::min(shard, segment) + (world.transport() == "messages" ? 2 * (ranks - 1) * slot : 0);
 }
 
 MemoryProfile measure_memory(const Strategy& parallel, const GptConfig& model, const Loader& loader, Communicator& world) {
   const MemoryFormula formula = parallel.memory_formula();
-  const MemoryRow mine = {
-      .held = held_here(),
-      .formula = {.parameters = formula.parameters,
-                  .gradients = formula.gradients,
-                  .optimizer = formula.optimizer,
-                  .activations_peak = activation_formula(model, loader.largest_batch()),
-                  .communication = communication_formula(parallel.parameter_count(), world.size(), world.transport())}};
+  const MemoryRow mine = {.held = held_here(),
+                          .formula = {.parameters = formula.parameters,
+                                      .gradients = formula.gradients,
+                                      .optimizer = formula.optimizer,
+                                      .activations_peak = activation_formula(model, loader.largest_batch()),
+                                      .communication = communication_formula(parallel.parameter_count(), world)}};
   constexpr size_t kNumbers = 2 * kFields.size();
   std::array<int64_t, kNumbers> numbers{};
   for (size_t i = 0; i < kFields.size(); ++i) {

@@ -48,7 +48,7 @@ struct TrainConfig {
 
   // Running and reporting
   std::string backend = "mpi";
-  std::string transport = "mpi";
+  std::string transport = "auto";
   CommunicationConfig communication;
   int64_t ranks = 0;    // --np; 0: not given
   int64_t threads = 0;  // per rank; 0: chosen from cores and ranks

@@ -98,8 +98,9 @@ void running_flags(Flags& flags, TrainConfig& config, Spelled& spelled) {
   flags.whole("--np,--world-size", config.ranks, 1, 4096, "ranks: starts itself under mpirun; under mpirun it must agree");
   flags.whole("--threads", config.threads, 1, 4096, "per rank; default: cores / ranks on the host");
   flags.choice("--backend", config.backend, {"mpi", "nccl"}, "what carries the collectives");
-  flags.choice("--transport", config.transport, {"mpi", "shm", "auto"},
-               "of the backend mpi: messages; shared memory (one host); auto: shared memory where all ranks are on one host");
+  flags.choice(
+      "--transport", config.transport, {"auto", "shm", "mpi"},
+      "of the backend mpi: shared memory (one host), messages, or auto: shared memory where all ranks are on one host");
   flags.whole("--log-every", config.log_every, 1, kMany, "steps between rows; default: 20 rows in all");
   flags.text("--metrics", config.metrics, "JSONL, a line per step");
   flags.text("--summary", config.summary, "JSON, at the end");

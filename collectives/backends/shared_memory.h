@@ -1,11 +1,17 @@
-// Collectives between the ranks of one host through shared memory, by arriving and helping.
+// Collectives between the ranks of one host through shared memory.
 //
-// Every rank puts its part into the arena and counts itself in: one atomic. Who is not the last looks for the end a short while
-// and then sleeps. The last one opens the work; it and everybody awake claim pieces, reduce them in order T, and who finishes the
-// last piece wakes all. So a rank sleeps once and is woken once per round, nobody spins on a core that another rank needs, and
-// the result does not depend on who did what. The fingerprints are compared by the last to arrive, before anything is opened.
+// A rank shows the others its part by copying it into the arena (copy in), and takes what it needs from there (copy out). A
+// segment of the staging is small enough to stay in a cache, so memory sees each input read once and each output written once:
+// the floor. What a rank needs from itself it takes from its own buffer. Waiting decides the rest: a collective of one segment
+// has one or two phases, and between arriving at a phase and waiting for it a rank goes on with the next segment.
 //
-// Cost of a round of at most one segment of s bytes: all_reduce 2s in, P·s + s reduced, 2s out per rank.
+// Bytes that a rank copies, P ranks, s bytes:          in              reduced       out            phases per segment
+//   all_reduce, reduce, short                           s               P·s           –              1
+//   all_reduce, reduce (out at the root)                s·(P−1)/P       s             s·(P−1)/P      2, pipelined
+//   reduce_scatter (s the whole)                        s·(P−1)/P       s             –              1
+//   all_gather, gather (s the whole)                    s/P             –             s              1
+//   all_to_all                                          s·(P−1)/P       –             s              1
+//   broadcast, scatter (s the whole)                    s at the root   –             the rest       1
 #pragma once
 
 #include <chrono>

@@ -6,8 +6,8 @@
 namespace ringlet {
 namespace {
 
-constexpr size_t kLongestSegment = size_t{1} << 20;  // a wake costs less than it takes to copy this
-constexpr size_t kStagingBytes = size_t{32} << 20;   // of all ranks in one set, at most
+constexpr size_t kLongestSegment = size_t{512} << 10;  // longer ones leave the caches, shorter ones meet more often
+constexpr size_t kStagingBytes = size_t{32} << 20;     // of all ranks in one set, at most
 
 size_t head_bytes(int ranks) {
   const size_t bytes = sizeof(SharedHead) + sizeof(SharedSeat) * static_cast<size_t>(ranks);
@@ -49,11 +49,18 @@ Standing SharedSeat::standing() const {
   return {now, load<Fingerprint>(call), load<SiteText>(site)};
 }
 
+bool SharedSeat::makes(const Fingerprint& one) const { return load<Fingerprint>(call) == one; }
+
 size_t SharedArena::segment(int ranks) {
   return std::min(kLongestSegment, std::max(kStagingBytes / static_cast<size_t>(ranks + 1) / 4096 * 4096, size_t{65536}));
 }
 
 size_t SharedArena::bytes(int ranks) { return head_bytes(ranks) + 2 * static_cast<size_t>(ranks + 1) * segment(ranks); }
+
+size_t SharedArena::share(int ranks, int rank) {
+  const size_t staging = 2 * segment(ranks);
+  return rank > 0 ? staging : bytes(ranks) - static_cast<size_t>(ranks - 1) * staging;
+}
 
 void SharedArena::prepare() const {
   new (memory_.get()) SharedHead;
@@ -62,8 +69,8 @@ void SharedArena::prepare() const {
   }
 }
 
-std::byte* SharedArena::staging(uint32_t t, int rank) const {
-  const auto index = static_cast<size_t>(t % 2) * static_cast<size_t>(ranks_ + 1) + static_cast<size_t>(rank);
+std::byte* SharedArena::staging(uint32_t k, int rank) const {
+  const auto index = static_cast<size_t>(k % 2) * static_cast<size_t>(ranks_ + 1) + static_cast<size_t>(rank);
   return memory_.get() + head_bytes(ranks_) + index * segment(ranks_);
 }
 

@@ -1,8 +1,7 @@
-// Memory that all ranks of a host see, and how it is divided: who stands where, two rounds, and two sets of staging.
+// Memory that all ranks of a host see, and how it is divided: who stands where, the phases, and two sets of staging.
 //
-// A round t = 1, 2, … is one step of a collective: every rank puts its part into its staging of set t mod 2 and counts itself in.
-// Two sets suffice without a second wait: whoever begins round t + 2 has finished t + 1, so everybody has arrived there and
-// is done with t.
+// A collective goes segment by segment; set k mod 2 of the staging holds what the ranks show each other of segment k. Two sets
+// suffice: whoever writes into a set has seen everybody arrive at a phase that comes after the last reading of it.
 #pragma once
 
 #include <array>
@@ -27,18 +26,18 @@ struct alignas(64) SharedSeat {
 
   void stand(const Standing& standing);
   Standing standing() const;
+  bool makes(const Fingerprint& one) const;
 };
 
-struct alignas(64) SharedRound {
-  std::atomic<uint32_t> arrived{0};
-  std::atomic<uint32_t> phase{0};  // 2t: all are here, the work is open; 2t + 1: it is done
-  std::atomic<uint32_t> next{0};   // the first piece that nobody has claimed
-  std::atomic<uint32_t> done{0};   // pieces that are finished
+struct alignas(64) SharedCounter {
+  std::atomic<uint32_t> value{0};
 };
 
 struct alignas(64) SharedHead {
   std::atomic<uint64_t> broken{UINT64_MAX};  // the first call that cannot be completed; nor can any after it
-  std::array<SharedRound, 2> rounds{};
+  SharedCounter phase{};                     // the last phase that everybody has arrived at; what sleepers wait for
+  SharedCounter sleepers{};
+  std::array<SharedCounter, 4> arrived{};  // at phase t: arrived[t mod 4]; nobody is four phases ahead of anybody
 };
 
 /// A view of the memory; `memory` keeps it mapped.
@@ -46,6 +45,8 @@ class SharedArena {
  public:
   /// What `ranks` ranks need. Zeroed memory of this size, or `prepare` called once before anybody uses it.
   static size_t bytes(int ranks);
+  /// What `rank` holds of it: its staging; rank 0 the head and the results too.
+  static size_t share(int ranks, int rank);
   /// Bytes of one staging.
   static size_t segment(int ranks);
 
@@ -59,8 +60,8 @@ class SharedArena {
   SharedSeat& seat(int rank) const {
     return reinterpret_cast<SharedSeat*>(memory_.get() + sizeof(SharedHead))[static_cast<size_t>(rank)];
   }
-  /// The staging of `rank` in round `t`; that of rank P is for the result.
-  std::byte* staging(uint32_t t, int rank) const;
+  /// The staging of `rank` for segment `k`; that of rank P is for the result.
+  std::byte* staging(uint32_t k, int rank) const;
 
  private:
   std::shared_ptr<std::byte> memory_;

@@ -97,6 +97,13 @@ void* Allocator::allocate(size_t bytes, Category category) {
   return block;
 }
 
+void Allocator::count(int64_t bytes, Category category) {
+  const std::lock_guard lock(mutex_);
+  CategoryBytes& counted = ledger_.categories[static_cast<size_t>(category)];
+  counted.live += bytes;
+  counted.peak = std::max(counted.peak, counted.live);
+}
+
 void Allocator::deallocate(void* block, size_t bytes, Category category) noexcept {
   if (block == nullptr) {
     return;

@@ -52,6 +52,9 @@ class Allocator {
   void* allocate(size_t bytes, Category category);
   void deallocate(void* block, size_t bytes, Category category) noexcept;
 
+  /// Counts memory that is not the allocator's (a mapping that processes share) as held, or with a negative number as given back.
+  void count(int64_t bytes, Category category);
+
   MemoryLedger ledger() const;
   /// Peaks start anew from what is live now.
   void reset_peaks();

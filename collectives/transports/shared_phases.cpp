@@ -1,4 +1,6 @@
-#include "collectives/transports/shared_rounds.h"
+#include "collectives/transports/shared_phases.h"
+
+#include <sched.h>
 
 #include <algorithm>
 #include <exception>
@@ -16,10 +18,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using State = Standing::State;
 
-// With a core for every rank the answer is there within microseconds, and sleeping would cost as much again. With fewer, every
-// look takes the core from a rank that is waited for.
-constexpr int kLooksWithOwnCore = 4000;
-constexpr int kLooksWithout = 50;
+// With a core for every rank the answer is there within microseconds, and sleeping would cost as much again. With fewer, looking
+// takes the core from a rank that is waited for; giving it to that rank a few times is cheaper than to sleep and be woken.
+constexpr int kLooks = 2000;
+constexpr int kYields = 20;
 constexpr std::chrono::milliseconds kNap(100);  // between looks at who lives
 constexpr std::chrono::seconds kTimeToAnswer(1);
 
@@ -33,17 +35,17 @@ bool gone(const Standing& one) { return one.state == State::Left || one.state ==
 
 }  // namespace
 
-SharedRounds::SharedRounds(SharedArena arena, int rank, int ranks, std::chrono::milliseconds deadline)
+SharedPhases::SharedPhases(SharedArena arena, int rank, int ranks, std::chrono::milliseconds deadline)
     : arena_(std::move(arena)),
       rank_(rank),
       ranks_(ranks),
       deadline_(deadline),
-      looks_(ranks <= static_cast<int>(std::thread::hardware_concurrency()) ? kLooksWithOwnCore : kLooksWithout),
+      own_core_(ranks <= static_cast<int>(std::thread::hardware_concurrency())),
       exceptions_(std::uncaught_exceptions()) {
   arena_.seat(rank).process.store(this_process());
 }
 
-SharedRounds::~SharedRounds() {
+SharedPhases::~SharedPhases() {
   if (!arena_.mapped()) {
     return;
   }
@@ -61,98 +63,110 @@ SharedRounds::~SharedRounds() {
   }
 }
 
-void SharedRounds::announce(const Fingerprint& call, const SiteText& site) {
+void SharedPhases::announce(const Fingerprint& call, const SiteText& site) {
   call_ = call;
   site_ = site;
-  first_round_ = true;
+  first_phase_ = true;
   arena_.seat(rank_).stand({State::InCall, call, site});
-  for (int r = 0; r < ranks_; ++r) {
-    const Standing other = arena_.seat(r).standing();
-    if (gone(other) && other.call.sequence <= call.sequence) {
-      dispute(r, message("rank {} is gone", r));
-    }
-  }
   if (call.sequence >= arena_.head().broken.load()) {
     dispute(-1, "the ranks have disagreed before");
   }
 }
 
-void SharedRounds::conclude() {
+void SharedPhases::conclude() {
   arena_.seat(rank_).state.store(static_cast<uint32_t>(State::Outside), std::memory_order_release);
 }
 
-// True for the last one, who has opened the work.
-bool SharedRounds::arrive(uint32_t pieces) {
-  const bool compare = std::exchange(first_round_, false);
-  SharedRound& here = round();
-  if (here.arrived.fetch_add(1, std::memory_order_acq_rel) + 1 < static_cast<uint32_t>(ranks_)) {
-    return false;
+uint32_t SharedPhases::arrive() {
+  const bool compare = std::exchange(first_phase_, false);
+  SharedHead& head = arena_.head();
+  std::atomic<uint32_t>& arrived = head.arrived[++phase_ % head.arrived.size()].value;
+  if (arrived.fetch_add(1, std::memory_order_acq_rel) + 1 < static_cast<uint32_t>(ranks_)) {
+    return phase_;
   }
   if (compare && !all_agree()) {
     dispute(-1, "the ranks make different calls");
   }
-  here.arrived.store(0, std::memory_order_relaxed);  // nobody comes to this round again before the one after the next
-  here.next.store(0, std::memory_order_relaxed);
-  here.done.store(0, std::memory_order_relaxed);
-  if (pieces == 0) {
-    finish();
-    return false;
+  arrived.store(0, std::memory_order_relaxed);
+  head.phase.value.store(phase_);  // sequentially consistent, like the sleepers' count: either this rank sees the sleeper,
+  if (head.sleepers.value.load() > 0) {  // or the sleeper sees the phase
+    futex_wake(head.phase.value, ranks_);
   }
-  here.phase.store(2 * round_, std::memory_order_release);
-  const int cores = static_cast<int>(std::thread::hardware_concurrency());
-  if (const int helpers = std::min({static_cast<int>(pieces) - 1, ranks_ - 1, cores - 1}); helpers > 0) {
-    futex_wake(here.phase, helpers);
-  }
-  return true;
+  return phase_;
 }
 
-bool SharedRounds::all_agree() const {
+bool SharedPhases::all_agree() const {
   for (int r = 0; r < ranks_; ++r) {
-    if (arena_.seat(r).standing().call != call_) {
+    if (!arena_.seat(r).makes(call_)) {
       return false;
     }
   }
   return true;
 }
 
-void SharedRounds::finish() {
-  round().phase.store(2 * round_ + 1, std::memory_order_release);
-  futex_wake(round().phase, ranks_);
+void SharedPhases::wait(uint32_t phase) {
+  for (Patience patience; !over(phase);) {
+    pause(phase, patience);
+  }
 }
 
 // Looks again soon, or sleeps; notices when waiting has become pointless.
-void SharedRounds::pause(Wait& wait) {
-  const uint32_t seen = round().phase.load(std::memory_order_acquire);
-  if (seen == 2 * round_ + 1) {
-    return;
-  }
-  if (++wait.looks < looks_) {
+void SharedPhases::pause(uint32_t phase, Patience& patience) {
+  ++patience.looks;
+  if (own_core_ && patience.looks < kLooks) {
     return relax();
   }
-  if (wait.started == Clock::time_point()) {
-    wait.started = Clock::now();
+  if (!own_core_ && patience.looks < kYields) {
+    sched_yield();
+    return;
+  }
+  if (patience.since == Clock::time_point()) {
+    patience.since = Clock::now();
   }
   if (call_.sequence >= arena_.head().broken.load()) {
     dispute(-1, "another rank could not complete its call");
   }
-  futex_wait(round().phase, seen, std::min<std::chrono::nanoseconds>(kNap, deadline_));
+  look_after_peers(patience);
+  sleep(phase);
+}
+
+void SharedPhases::sleep(uint32_t phase) const {
+  SharedHead& head = arena_.head();
+  head.sleepers.value.fetch_add(1);
+  const uint32_t seen = head.phase.value.load();
+  if (static_cast<int32_t>(seen - phase) < 0) {
+    futex_wait(head.phase.value, seen, std::min<std::chrono::nanoseconds>(kNap, deadline_));
+  }
+  head.sleepers.value.fetch_sub(1);
+}
+
+// One who leaves looks for those who wait after saying so, and one who waits looks for those who have left after saying so: one
+// of the two sees the other.
+void SharedPhases::look_after_peers(Patience& patience) {
   for (int r = 0; r < ranks_; ++r) {
+    const Standing other = arena_.seat(r).standing();
+    if (gone(other) && other.call.sequence <= call_.sequence) {
+      dispute(r, message("rank {} is gone", r));
+    }
+  }
+  const auto waited = Clock::now() - patience.since;
+  for (int r = 0; r < ranks_ && waited > kNap; ++r) {
     const int process = arena_.seat(r).process.load();
-    if (Clock::now() - wait.started > kNap && is_dead(process)) {
+    if (is_dead(process)) {
       dispute(r, message("rank {} is dead (process {})", r, process));
     }
   }
-  if (Clock::now() - wait.started > deadline_ && !finished()) {
+  if (waited > deadline_) {
     const int late = missing();
     dispute(late, late_text(late));
   }
 }
 
-std::string SharedRounds::late_text(int late) const {
+std::string SharedPhases::late_text(int late) const {
   return message("rank {} has not come within the deadline of {} ms", late, deadline_.count());
 }
 
-int SharedRounds::missing() const {
+int SharedPhases::missing() const {
   for (int r = 0; r < ranks_; ++r) {
     const Standing one = arena_.seat(r).standing();
     if (one.state != State::InCall || one.call.sequence < call_.sequence) {
@@ -162,7 +176,7 @@ int SharedRounds::missing() const {
   return -1;
 }
 
-void SharedRounds::break_from(uint64_t sequence) const {
+void SharedPhases::break_from(uint64_t sequence) const {
   std::atomic<uint64_t>& broken = arena_.head().broken;
   uint64_t before = broken.load();
   while (sequence < before && !broken.compare_exchange_weak(before, sequence)) {
@@ -170,14 +184,10 @@ void SharedRounds::break_from(uint64_t sequence) const {
   wake_all();
 }
 
-void SharedRounds::wake_all() const {
-  for (SharedRound& one : arena_.head().rounds) {
-    futex_wake(one.phase, std::numeric_limits<int>::max());
-  }
-}
+void SharedPhases::wake_all() const { futex_wake(arena_.head().phase.value, std::numeric_limits<int>::max()); }
 
 // Breaks the group, gives the others a moment to say where they stand, and throws what that comes to.
-void SharedRounds::dispute(int peer, const std::string& complaint) {
+void SharedPhases::dispute(int peer, const std::string& complaint) {
   break_from(call_.sequence);
   std::vector<Standing> standings(static_cast<size_t>(ranks_));
   const auto limit = Clock::now() + kTimeToAnswer;

@@ -1,0 +1,205 @@
+// collectives_bench: every operation and size beside Open MPI's own call and beside the floor that memory sets, in one run.
+//   mpirun -np 4 ./collectives_bench --json bench.json
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "apps/bench/collectives_bench/case.h"
+#include "collectives/backends/mpi.h"
+#include "collectives/factory.h"
+
+namespace ringlet {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct Flags {
+  std::vector<std::string> ops = case_names();
+  int64_t min_bytes = 4, max_bytes = int64_t{64} << 20;
+  int64_t growth = 4;
+  double seconds = 0.3;
+  std::string transport = "auto", json;
+};
+
+struct Figures {
+  std::vector<double> us;  // per call, one of each batch
+  double median() const { return at(0.5); }
+  double p99() const { return at(0.99); }
+  double at(double q) const {
+    std::vector<double> sorted = us;
+    std::sort(sorted.begin(), sorted.end());
+    return sorted[std::min(sorted.size() - 1, static_cast<size_t>(q * static_cast<double>(sorted.size())))];
+  }
+};
+
+// Microseconds per call of one batch: from the first rank's start to the last rank's end. All ranks are on one host and share
+// its clock.
+template <typename Body>
+double time_batch(Communicator& world, int64_t batch, Body&& body) {
+  world.barrier();
+  const auto start = Clock::now();
+  for (int64_t i = 0; i < batch; ++i) {
+    body(i);
+  }
+  const auto end = Clock::now();
+  std::vector<int64_t> times = {-start.time_since_epoch().count(), end.time_since_epoch().count()};
+  world.all_reduce(times, ReduceOp::Max);
+  return static_cast<double>(times[0] + times[1]) / 1e3 / static_cast<double>(batch);
+}
+
+// All contestants take turns, so that whatever disturbs the machine disturbs them alike.
+std::vector<Figures> race(Communicator& world, Pools& pools, const Case& one, double seconds,
+                          const std::vector<std::function<void(int64_t)>>& contestants) {
+  constexpr int64_t kWarmUp = 1, kAtLeast = 5;
+  std::vector<Figures> figures(contestants.size());
+  const auto limit = Clock::now() + std::chrono::duration<double>(seconds * static_cast<double>(contestants.size()));
+  for (int64_t repetition = 0;; ++repetition) {
+    std::vector<int32_t> late = {repetition >= kAtLeast && Clock::now() > limit ? 1 : 0};
+    world.all_reduce(late, ReduceOp::Max);  // all ranks stop together
+    if (late[0] != 0) {
+      return figures;
+    }
+    for (size_t k = 0; k < contestants.size(); ++k) {
+      dirty(one, world, pools, repetition);
+      const double us = time_batch(world, one.batch, contestants[k]);
+      if (repetition >= kWarmUp) {
+        figures[k].us.push_back(us);
+      }
+    }
+  }
+}
+
+nlohmann::ordered_json measure(Communicator& world, Pools& pools, const Case& one, double seconds) {
+  dirty(one, world, pools, 0);
+  one.ours(0);
+  std::vector<int32_t> right = {one.right() ? 1 : 0};
+  world.all_reduce(right, ReduceOp::Min);
+  check(right[0] == 1, "collectives_bench: {} of {} bytes gave a wrong result", one.op, one.bytes);
+
+  std::vector<std::function<void(int64_t)>> contestants = {one.ours, [&](int64_t i) {
+                                                             const auto n = static_cast<size_t>(one.bytes) / sizeof(float);
+                                                             std::memcpy(pools.out.data() + static_cast<size_t>(i) * n,
+                                                                         pools.in.data() + static_cast<size_t>(i) * n,
+                                                                         n * sizeof(float));
+                                                           }};
+  for (const Peer& peer : one.peers) {
+    contestants.push_back(peer.run);
+  }
+  const std::vector<Figures> figures = race(world, pools, one, seconds, contestants);
+  const double gb_s = 2.0 * world.size() * static_cast<double>(one.bytes) / figures[1].median() / 1e3;
+  size_t best = 2;
+  for (size_t k = 2; k < figures.size(); ++k) {
+    best = figures[k].median() < figures[best].median() ? k : best;
+  }
+  return {{"op", one.op},
+          {"bytes", one.bytes},
+          {"ranks", world.size()},
+          {"variant", "copy"},
+          {"algorithm", std::string(world.transport())},
+          {"ours_us", figures[0].median()},
+          {"ours_p99_us", figures[0].p99()},
+          {"mpi_us", figures[best].median()},
+          {"mpi_call", one.peers[best - 2].call},
+          {"floor_us", one.floor_bytes / gb_s / 1e3},
+          {"floor_gb_s", gb_s}};
+}
+
+void print_row(const nlohmann::ordered_json& row) {
+  const double ours = row["ours_us"], mpi = row["mpi_us"], floor = row["floor_us"];
+  std::printf("%-15s %10lld %-6s %11.1f %11.1f %11.1f %8.2f %11.1f %6.0f %%\n", row["op"].get<std::string>().c_str(),
+              static_cast<long long>(row["bytes"].get<int64_t>()), row["variant"].get<std::string>().c_str(), ours,
+              row["ours_p99_us"].get<double>(), mpi, mpi / ours, floor, 100 * floor / ours);
+  std::fflush(stdout);
+}
+
+// The figures that a reader asks for first.
+void print_summary(const std::vector<nlohmann::ordered_json>& rows) {
+  std::map<std::string, std::vector<double>> ratios, floors;
+  std::map<std::string, double> worst;
+  for (const auto& row : rows) {
+    const std::string op = row["op"];
+    const double ratio = row["mpi_us"].get<double>() / row["ours_us"].get<double>();
+    worst[op] = worst.contains(op) ? std::min(worst[op], ratio) : ratio;
+    if (row["bytes"].get<int64_t>() >= 64 << 10) {
+      ratios[op].push_back(ratio);
+    }
+    if (row["bytes"].get<int64_t>() >= 4 << 20) {
+      floors[op].push_back(row["floor_us"].get<double>() / row["ours_us"].get<double>());
+    }
+  }
+  std::printf("\n%-15s %22s %16s %24s\n", "", "from 64 KB, median", "worst", "of the floor, from 4 MB");
+  for (const auto& [op, least] : worst) {
+    std::printf("%-15s %20.2f x %14.2f x %22.0f %%\n", op.c_str(), ratios[op].empty() ? 0 : Figures{ratios[op]}.median(), least,
+                floors[op].empty() ? 0 : 100 * Figures{floors[op]}.median());
+  }
+}
+
+Flags parse(CLI::App& app, int argc, char** argv) {
+  Flags flags;
+  app.add_option("--op", flags.ops, "operations")->check(CLI::IsMember(case_names()))->delimiter(',')->capture_default_str();
+  app.add_option("--min-bytes", flags.min_bytes)->check(CLI::Range(4, 1 << 30))->capture_default_str();
+  app.add_option("--max-bytes", flags.max_bytes)->check(CLI::Range(4, 1 << 30))->capture_default_str();
+  app.add_option("--growth", flags.growth, "of the size from row to row")->check(CLI::Range(2, 1024))->capture_default_str();
+  app.add_option("--seconds", flags.seconds, "for each contestant of a row")->check(CLI::PositiveNumber)->capture_default_str();
+  app.add_option("--transport", flags.transport, "as gpt_e2e takes it")
+      ->check(CLI::IsMember({"mpi", "shm", "auto"}))
+      ->capture_default_str();
+  app.add_option("--json", flags.json, "Also write the rows to this file");
+  app.parse(argc, argv);
+  return flags;
+}
+
+int collectives_bench(int argc, char** argv) {
+  CLI::App app("Collectives beside Open MPI's and beside the floor that memory sets. Run it under mpirun.");
+  Flags flags;
+  try {
+    flags = parse(app, argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  const MpiSession session;
+  const auto world = make_world("mpi", {.transport = flags.transport});
+  if (world->rank() == 0) {
+    std::printf(
+        "%d ranks, transport %s, fp32; us per call (median), Open MPI's best call, the floor\n%-15s %10s %-6s %11s %11s %11s "
+        "%8s %11s %8s\n",
+        world->size(), std::string(world->transport()).c_str(), "operation", "bytes", "", "ours", "p99", "Open MPI", "ratio",
+        "floor", "of it");
+  }
+  Pools pools(flags.max_bytes);
+  std::vector<nlohmann::ordered_json> rows;
+  for (const std::string& op : flags.ops) {
+    for (int64_t bytes = flags.min_bytes; bytes <= flags.max_bytes; bytes *= flags.growth) {
+      rows.push_back(measure(*world, pools, make_case(op, bytes, *world, pools), flags.seconds));
+      if (world->rank() == 0) {
+        print_row(rows.back());
+      }
+    }
+  }
+  if (world->rank() == 0) {
+    print_summary(rows);
+    if (!flags.json.empty()) {
+      std::ofstream(flags.json) << nlohmann::ordered_json(rows).dump(1) << "\n";
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace ringlet
+
+int main(int argc, char** argv) {
+  try {
+    return ringlet::collectives_bench(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "collectives_bench: %s\n", error.what());
+    ringlet::abort_world(1);
+  }
+}

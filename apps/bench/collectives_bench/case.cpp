@@ -1,0 +1,114 @@
+#include "apps/bench/collectives_bench/case.h"
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <span>
+
+#include "tensor/base/check.h"
+
+namespace ringlet {
+namespace {
+
+constexpr int64_t kBatchBytes = int64_t{4} << 20;
+constexpr int64_t kLargestBatch = 256;
+constexpr int kRoot = 0;
+
+// The i-th buffer of a batch, in elements.
+struct Slots {
+  Pools& pools;
+  int64_t n;      // of the larger buffer
+  int64_t shard;  // of the smaller one
+  float* whole_in(int64_t i) const { return pools.in.data() + i * n; }
+  float* whole_out(int64_t i) const { return pools.out.data() + i * n; }
+};
+
+std::span<float> view(float* data, int64_t n) { return {data, static_cast<size_t>(n)}; }
+
+int as_int(int64_t n) { return static_cast<int>(n); }
+
+// Every rank's input holds rank + 1 (plus the repetition) everywhere, so sums are known.
+float value(int rank, int64_t repetition) { return static_cast<float>(rank + 1 + repetition % 7); }
+
+}  // namespace
+
+Pools::Pools(int64_t largest_bytes)
+    : in(static_cast<size_t>(std::max(largest_bytes, kBatchBytes)) / sizeof(float), 1.0F), out(in.size(), 1.0F) {}
+
+const std::vector<std::string>& case_names() {
+  static const std::vector<std::string> names = {"all_reduce", "reduce_scatter", "all_gather", "broadcast", "reduce"};
+  return names;
+}
+
+Case make_case(std::string_view op, int64_t bytes, Communicator& world, Pools& pools) {
+  const int p = world.size(), r = world.rank();
+  const int64_t shard = std::max<int64_t>(1, bytes / static_cast<int64_t>(sizeof(float)) / p);
+  const bool sharded = op == "reduce_scatter" || op == "all_gather";
+  const int64_t n = sharded ? shard * p : bytes / static_cast<int64_t>(sizeof(float));
+  const Slots slot{pools, n, shard};
+  Case one{.op = std::string(op), .bytes = n * static_cast<int64_t>(sizeof(float))};
+  one.batch = std::clamp<int64_t>(kBatchBytes / one.bytes, 1, kLargestBatch);
+  const double s = static_cast<double>(one.bytes);
+  if (op == "all_reduce") {
+    one.floor_bytes = 2.0 * p * s;
+    one.ours = [=, &world](int64_t i) {
+      world.all_reduce(view(slot.whole_in(i), n), view(slot.whole_out(i), n), ReduceOp::Sum);
+    };
+    one.peers = {{"MPI_Allreduce", [=](int64_t i) {
+                    MPI_Allreduce(slot.whole_in(i), slot.whole_out(i), as_int(n), MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+                  }}};
+  } else if (op == "reduce_scatter") {
+    one.floor_bytes = (p + 1) * s;
+    one.ours = [=, &world](int64_t i) {
+      world.reduce_scatter(view(slot.whole_in(i), n), view(slot.whole_out(i), shard), ReduceOp::Sum);
+    };
+    const std::vector<int> counts(static_cast<size_t>(p), as_int(shard));
+    one.peers = {{"MPI_Reduce_scatter_block",
+                  [=](int64_t i) {
+                    MPI_Reduce_scatter_block(slot.whole_in(i), slot.whole_out(i), as_int(shard), MPI_FLOAT, MPI_SUM,
+                                             MPI_COMM_WORLD);
+                  }},
+                 {"MPI_Reduce_scatter", [=](int64_t i) {
+                    MPI_Reduce_scatter(slot.whole_in(i), slot.whole_out(i), counts.data(), MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+                  }}};
+  } else if (op == "all_gather") {
+    one.floor_bytes = (p + 1) * s;
+    one.ours = [=, &world](int64_t i) { world.all_gather(view(slot.whole_in(i), shard), view(slot.whole_out(i), n)); };
+    one.peers = {{"MPI_Allgather", [=](int64_t i) {
+                    MPI_Allgather(slot.whole_in(i), as_int(shard), MPI_FLOAT, slot.whole_out(i), as_int(shard), MPI_FLOAT,
+                                  MPI_COMM_WORLD);
+                  }}};
+  } else if (op == "broadcast") {
+    one.floor_bytes = p * s;
+    one.ours = [=, &world](int64_t i) { world.broadcast(view(r == kRoot ? slot.whole_in(i) : slot.whole_out(i), n), kRoot); };
+    one.peers = {{"MPI_Bcast", [=](int64_t i) {
+                    MPI_Bcast(r == kRoot ? slot.whole_in(i) : slot.whole_out(i), as_int(n), MPI_FLOAT, kRoot, MPI_COMM_WORLD);
+                  }}};
+  } else {
+    check(op == "reduce", "collectives_bench: no such operation, got {}", op);
+    one.floor_bytes = (p + 1) * s;
+    one.ours = [=, &world](int64_t i) {
+      world.reduce(view(slot.whole_in(i), n), view(slot.whole_out(i), n), ReduceOp::Sum, kRoot);
+    };
+    one.peers = {{"MPI_Reduce", [=](int64_t i) {
+                    MPI_Reduce(slot.whole_in(i), slot.whole_out(i), as_int(n), MPI_FLOAT, MPI_SUM, kRoot, MPI_COMM_WORLD);
+                  }}};
+  }
+  one.right = [=, &pools] {
+    const bool moves = op == "all_gather" || op == "broadcast";
+    const float all = static_cast<float>(p * (p + 1) / 2);
+    const bool has = (op != "reduce" || r == kRoot) && (op != "broadcast" || r != kRoot);
+    const int64_t last = op == "reduce_scatter" ? shard - 1 : n - 1;
+    const float first_right = moves ? 1.0F : all, last_right = op == "all_gather" ? static_cast<float>(p) : first_right;
+    return !has || (pools.out[0] == first_right && pools.out[static_cast<size_t>(last)] == last_right);
+  };
+  return one;
+}
+
+void dirty(const Case& one, const Communicator& world, Pools& pools, int64_t repetition) {
+  const auto n = static_cast<size_t>(one.bytes * one.batch) / sizeof(float);
+  std::fill_n(pools.in.begin(), n, value(world.rank(), repetition));
+  std::fill_n(pools.out.begin(), n, -1.0F);
+}
+
+}  // namespace ringlet

@@ -1,0 +1,44 @@
+// One operation at one size: how ringlet does it, how Open MPI does it, and what memory alone would take.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "collectives/communicator.h"
+
+namespace ringlet {
+
+/// The memory of all measurements, made once: fresh pages would be measured instead of the operation.
+struct Pools {
+  explicit Pools(int64_t largest_bytes);
+  std::vector<float> in, out;
+};
+
+struct Peer {
+  std::string call;                    // "MPI_Allreduce"
+  std::function<void(int64_t)> run{};  // the i-th buffer of the batch
+};
+
+/// A batch works on different buffers, one after the other, so that none is warmer than a training step's would be.
+struct Case {
+  std::string op;
+  int64_t bytes = 0;                    // of the larger of the two buffers
+  int64_t batch = 1;                    // calls in a measurement
+  double floor_bytes = 0;               // what all ranks together must read and write
+  std::function<void(int64_t)> ours{};  // the i-th buffer of the batch
+  std::vector<Peer> peers{};
+  std::function<bool()> right{};  // after `ours`: the result of the first and the last element
+};
+
+/// The operations there are.
+const std::vector<std::string>& case_names();
+Case make_case(std::string_view op, int64_t bytes, Communicator& world, Pools& pools);
+
+/// Fills what a case reads with small whole numbers, other ones every time.
+void dirty(const Case& one, const Communicator& world, Pools& pools, int64_t repetition);
+
+}  // namespace ringlet

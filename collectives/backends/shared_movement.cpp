@@ -1,0 +1,173 @@
+#include "collectives/backends/shared_movement.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "collectives/error.h"
+
+namespace ringlet {
+namespace {
+
+struct Part {
+  size_t offset = 0, bytes = 0;
+
+  // What of it belongs to the segment [begin, begin + longest).
+  Part within(size_t begin, size_t longest) const {
+    return begin < bytes ? Part{offset + begin, std::min(longest, bytes - begin)} : Part{};
+  }
+};
+
+// What this rank gives and gets. Parts that do not exist are empty.
+struct Parts {
+  std::vector<Part> to{};    // by destination: of the input
+  std::vector<Part> from{};  // by source: of the output
+  size_t longest = 0;        // of all parts of all ranks
+  bool one_for_all = false;  // every destination gets to[0]
+};
+
+std::vector<Part> even_parts(int ranks, size_t bytes) {
+  std::vector<Part> parts;
+  for (int r = 0; r < ranks; ++r) {
+    parts.push_back({static_cast<size_t>(r) * bytes, bytes});
+  }
+  return parts;
+}
+
+std::vector<Part> listed_parts(std::span<const int64_t> counts, size_t element) {
+  std::vector<Part> parts;
+  size_t offset = 0;
+  for (const int64_t count : counts) {
+    parts.push_back({offset, static_cast<size_t>(count) * element});
+    offset += parts.back().bytes;
+  }
+  return parts;
+}
+
+size_t longest_of(const std::vector<Part>& parts) {
+  return std::max_element(parts.begin(), parts.end(), [](Part a, Part b) { return a.bytes < b.bytes; })->bytes;
+}
+
+// The shard of every rank, as the whole has them.
+std::vector<Part> shards(const Call& call, int ranks, size_t shard_bytes) {
+  return call.counts.empty() ? even_parts(ranks, shard_bytes) : listed_parts(call.counts, size_of(call.in.dtype));
+}
+
+// Every rank knows its own row and column of the table; here they show each other the rows.
+Parts parts_of_all_to_all_v(SharedStaging& shared, const Call& call) {
+  const auto P = static_cast<size_t>(shared.size());
+  shared.next();
+  shared.show(call.counts);
+  shared.phases().meet();
+  int64_t largest = 0;
+  for (size_t q = 0; q < P; ++q) {
+    const std::span<const int64_t> row(shared.shown_by<int64_t>(static_cast<int>(q)), P);
+    largest = std::max(largest, *std::max_element(row.begin(), row.end()));
+    const int64_t sent = row[static_cast<size_t>(shared.rank())], expected = call.source_counts[q];
+    if (sent != expected) {
+      throw CommError(
+          {.rank = shared.rank(), .size = shared.size(), .peer = static_cast<int>(q)},
+          message("a part must have the size that its receiver expects, got {} elements from rank {} where {} are expected",
+                  sent, q, expected));
+    }
+  }
+  const size_t element = size_of(call.in.dtype);
+  return {.to = listed_parts(call.counts, element),
+          .from = listed_parts(call.source_counts, element),
+          .longest = static_cast<size_t>(largest) * element};
+}
+
+Parts parts_of(SharedStaging& shared, const Call& call) {
+  const int P = shared.size(), r = shared.rank();
+  const bool root = call.peer == r;
+  switch (call.operation) {
+    case Operation::AllGather:
+    case Operation::AllGatherV:
+    case Operation::Gather:
+    case Operation::GatherV: {
+      const std::vector<Part> all = shards(call, P, call.in.bytes());
+      const bool receives = !is_rooted(call.operation) || root;
+      return {.to = {Part{0, call.in.bytes()}},
+              .from = receives ? all : std::vector<Part>(all.size()),
+              .longest = longest_of(all),
+              .one_for_all = true};
+    }
+    case Operation::Scatter:
+    case Operation::ScatterV: {
+      const std::vector<Part> all = shards(call, P, call.out.bytes());
+      Parts parts{
+          .to = root ? all : std::vector<Part>(all.size()), .from = std::vector<Part>(all.size()), .longest = longest_of(all)};
+      parts.from[static_cast<size_t>(call.peer)] = {0, call.out.bytes()};
+      return parts;
+    }
+    case Operation::AllToAllV: return parts_of_all_to_all_v(shared, call);
+    default: {  // all_to_all
+      const size_t part = call.in.bytes() / static_cast<size_t>(P);
+      return {.to = even_parts(P, part), .from = even_parts(P, part), .longest = part};
+    }
+  }
+}
+
+void move(SharedStaging& shared, const Call& call, const Parts& parts) {
+  const int P = shared.size(), r = shared.rank();
+  const auto input = [&](Part part) { return std::span<const std::byte>(call.in.begin() + part.offset, part.bytes); };
+  const auto output = [&](Part part) { return std::span<std::byte>(call.out.begin() + part.offset, part.bytes); };
+  constexpr size_t kLine = 64;
+  const size_t slot = parts.one_for_all ? 0 : shared.segment() / static_cast<size_t>(P) / kLine * kLine;  // by destination
+  const size_t longest = parts.one_for_all ? shared.segment() : slot;
+  for (size_t begin = 0; begin < parts.longest; begin += longest) {
+    shared.next();
+    for (int k = 1; k < (parts.one_for_all ? 2 : P); ++k) {
+      const auto dest = static_cast<size_t>((r + k) % P);
+      shared.show(input(parts.to[parts.one_for_all ? 0 : dest].within(begin, longest)), dest * slot);
+    }
+    const uint32_t shown = shared.phases().arrive();
+    const auto self = static_cast<size_t>(r);
+    const Part kept = parts.from[self].within(begin, longest);
+    const Part own = parts.to[parts.one_for_all ? 0 : self].within(begin, longest);
+    if (kept.bytes > 0 && output(kept).data() != input(own).data()) {
+      shared.take(input(own).data(), output(kept));
+    }
+    shared.phases().wait(shown);
+    for (int k = 1; k < P; ++k) {
+      const int source = (r + k) % P;
+      shared.take(shared.shown_by<std::byte>(source) + self * slot,
+                  output(parts.from[static_cast<size_t>(source)].within(begin, longest)));
+    }
+  }
+}
+
+// The root is one segment ahead.
+void broadcast(SharedStaging& shared, const Call& call) {
+  const size_t total = call.out.bytes(), longest = shared.segment();
+  uint32_t before = 0;
+  for (size_t begin = 0; begin < total; begin += longest) {
+    const size_t n = std::min(longest, total - begin);
+    shared.next();
+    if (shared.rank() == call.peer) {
+      shared.show(std::span<const std::byte>(call.in.begin() + begin, n));
+      const uint32_t shown = shared.phases().arrive();
+      if (begin > 0) {
+        shared.phases().wait(before);
+      }
+      before = shown;
+    } else {
+      shared.phases().meet();
+      shared.take(shared.shown_by<std::byte>(call.peer), std::span(call.out.begin() + begin, n));
+    }
+  }
+  if (shared.rank() == call.peer) {
+    shared.phases().wait(before);
+  }
+}
+
+}  // namespace
+
+void move_through(SharedStaging& shared, const Call& call) {
+  if (call.operation == Operation::Broadcast) {
+    return broadcast(shared, call);
+  }
+  move(shared, call, parts_of(shared, call));
+}
+
+}  // namespace ringlet

@@ -1,0 +1,72 @@
+// What the ranks of an arena show each other: copying in, copying out, and which set of the staging is whose turn.
+#pragma once
+
+#include <cstring>
+#include <span>
+#include <utility>
+
+#include "collectives/transports/shared_phases.h"
+#include "collectives/transports/streaming_copy.h"
+
+namespace ringlet {
+
+/// A segment of a collective: `next` once, `show` on whoever has something, a phase, `shown_by` on whoever needs it.
+class SharedStaging {
+ public:
+  SharedStaging(SharedArena arena, int rank, int ranks, std::chrono::milliseconds deadline)
+      : phases_(std::move(arena), rank, ranks, deadline), rank_(rank), ranks_(ranks), segment_(SharedArena::segment(ranks)) {}
+
+  SharedPhases& phases() { return phases_; }
+  int rank() const { return rank_; }
+  int size() const { return ranks_; }
+  /// Bytes that a rank can show at a time.
+  size_t segment() const { return segment_; }
+
+  /// Turns to the other set. It is free: nobody is more than one segment behind.
+  void next() { ++set_; }
+  uint32_t set() const { return set_; }
+
+  template <typename T>
+  void show(std::span<const T> data, size_t offset = 0) const {
+    if (!data.empty()) {
+      std::memcpy(at<T>(rank_, set_) + offset, data.data(), data.size_bytes());
+    }
+  }
+  template <typename T>
+  const T* shown_by(int r) const {
+    return at<T>(r, set_);
+  }
+  /// Room for what all ranks made of segment `set` together, each a part.
+  template <typename T>
+  T* result(uint32_t set) const {
+    return at<T>(ranks_, set);
+  }
+
+  /// How much all ranks together are about to take: what cannot stay in a cache goes past it.
+  void expect(size_t bytes) { past_caches_ = bytes > kCached; }
+  template <typename T>
+  void take(const T* from, std::span<T> to) const {
+    if (past_caches_) {
+      streaming_copy(to.data(), from, to.size_bytes());
+    } else if (!to.empty()) {
+      std::memcpy(to.data(), from, to.size_bytes());
+    }
+  }
+
+ private:
+  static constexpr size_t kCached = size_t{16} << 20;
+
+  template <typename T>
+  T* at(int r, uint32_t set) const {
+    return reinterpret_cast<T*>(phases_.arena().staging(set, r));
+  }
+
+  SharedPhases phases_;
+  int rank_;
+  int ranks_;
+  size_t segment_;
+  uint32_t set_ = 0;
+  bool past_caches_ = false;
+};
+
+}  // namespace ringlet
