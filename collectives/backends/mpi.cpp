@@ -1,5 +1,6 @@
 #include "collectives/backends/mpi.h"
 
+#include "collectives/asynchronous.h"
 #include "collectives/backends/shared_memory.h"
 #include "collectives/transports/mpi_window.h"
 
@@ -13,7 +14,9 @@ MpiTransport mpi_transport_named(std::string_view name) {
   return name == "mpi" ? MpiTransport::Messages : MpiTransport::SharedMemory;
 }
 
-std::unique_ptr<Communicator> make_mpi_world(MpiTransport transport, MpiOptions options) {
+namespace {
+
+std::unique_ptr<Communicator> make_transport(MpiTransport transport, MpiOptions options) {
   std::unique_ptr<Communicator> messages = make_mpi_world(options);
   const bool together = transport != MpiTransport::Messages && all_on_one_host();
   check(together || transport != MpiTransport::SharedMemory, "transport: shm needs all ranks on one host; take auto or mpi");
@@ -27,6 +30,13 @@ std::unique_ptr<Communicator> make_mpi_world(MpiTransport transport, MpiOptions 
   }
   messages->barrier();
   return make_shared_memory(arena, std::move(messages), options.deadline);
+}
+
+}  // namespace
+
+std::unique_ptr<Communicator> make_mpi_world(MpiTransport transport, MpiOptions options) {
+  std::unique_ptr<Communicator> world = make_transport(transport, options);
+  return world->size() > 1 && mpi_allows_threads() ? make_asynchronous(std::move(world)) : std::move(world);
 }
 
 std::unique_ptr<Communicator> make_mpi_world(MpiOptions options, Algorithms algorithms) {

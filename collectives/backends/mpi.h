@@ -18,7 +18,8 @@ enum class MpiTransport : uint8_t { Auto, Messages, SharedMemory };
 /// Of "auto", "mpi", "shm"; anything else is an `Error` that lists them.
 MpiTransport mpi_transport_named(std::string_view name);
 
-/// All ranks of the job over `transport`.
+/// All ranks of the job over `transport`. Where MPI allows threads (mpi_allows_threads), what is started goes on while the rank
+/// computes (asynchronous.h).
 std::unique_ptr<Communicator> make_mpi_world(MpiTransport transport, MpiOptions options = {});
 
 /// All ranks of the job over MPI messages. Hold an `MpiSession` in main before; without one the world starts MPI and finishes

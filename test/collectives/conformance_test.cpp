@@ -4,6 +4,7 @@
 #include "collectives/backends/local.h"
 #include "test/collectives/conformance.h"
 #include "test/support/catch.h"
+#include "test/support/run_asynchronous.h"
 #include "test/support/run_ranks.h"
 #include "test/support/run_shared.h"
 
@@ -48,3 +49,4 @@ void require_conformance(Runner run, const std::vector<int>& counts) {
 
 TEST_CASE("ranks as threads conform", "[conformance]") { require_conformance(run_ranks, {1, 2, 3, 4, 5, 6, 7, 8}); }
 TEST_CASE("ranks as threads conform over shared memory", "[conformance]") { require_conformance(run_shared, {1, 2, 3, 5, 8}); }
+TEST_CASE("ranks with a communication thread conform", "[conformance]") { require_conformance(run_asynchronous, {1, 2, 4}); }

@@ -9,8 +9,8 @@
 
 namespace ringlet::test {
 
-/// As run_ranks, over shared memory.
-inline void run_shared(int size, const std::function<void(Communicator&)>& body,
+/// As run_ranks, over shared memory; `body` owns its communicator.
+inline void run_shared(int size, const std::function<void(std::unique_ptr<Communicator>)>& body,
                        std::chrono::milliseconds deadline = std::chrono::seconds(20)) {
   constexpr std::align_val_t kPage{4096};
   const std::shared_ptr<std::byte> memory(static_cast<std::byte*>(::operator new(SharedArena::bytes(size), kPage)),
@@ -20,11 +20,14 @@ inline void run_shared(int size, const std::function<void(Communicator&)>& body,
   const auto hub = std::make_shared<MailboxHub>(size, deadline);
   run_ranks(
       size,
-      [&](Communicator& outer) {
-        const auto world = make_shared_memory(arena, make_p2p(hub->join(outer.rank()), "threads"), deadline);
-        body(*world);
-      },
+      [&](Communicator& outer) { body(make_shared_memory(arena, make_p2p(hub->join(outer.rank()), "threads"), deadline)); },
       deadline);
+}
+
+/// As run_ranks, over shared memory.
+inline void run_shared(int size, const std::function<void(Communicator&)>& body,
+                       std::chrono::milliseconds deadline = std::chrono::seconds(20)) {
+  run_shared(size, std::function([&](std::unique_ptr<Communicator> world) { body(*world); }), deadline);
 }
 
 }  // namespace ringlet::test
