@@ -17,12 +17,15 @@ class Chunks {
   Chunks(std::span<T> data, int parts) : data_(data), parts_(parts) {}
 
   std::span<T> operator[](int i) const {
-    const auto index = static_cast<size_t>((i % parts_ + parts_) % parts_);
-    return data_.subspan(index * shorter() + std::min(index, longer()), shorter() + (index < longer() ? 1 : 0));
+    const int index = (i % parts_ + parts_) % parts_;
+    return between(index, index + 1);
   }
+  /// Chunks begin … end − 1, which are neighbours; 0 ≤ begin ≤ end ≤ P.
+  std::span<T> between(int begin, int end) const { return data_.subspan(offset(begin), offset(end) - offset(begin)); }
   size_t max_size() const { return shorter() + (longer() > 0 ? 1 : 0); }
 
  private:
+  size_t offset(int i) const { return static_cast<size_t>(i) * shorter() + std::min(static_cast<size_t>(i), longer()); }
   size_t shorter() const { return data_.size() / static_cast<size_t>(parts_); }  // the smaller size
   size_t longer() const { return data_.size() % static_cast<size_t>(parts_); }   // how many chunks have one more
 

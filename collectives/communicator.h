@@ -3,7 +3,7 @@
 // Cost, with P ranks, N elements, α the latency of a message and β the time of one element on the wire (default algorithms,
 // bytes that one rank sends):
 //   broadcast        ⌈log2 P⌉·(α + N·β)            all_gather        α + (P−1)·n·β     (n = the shard)
-//   reduce_scatter   α + (P−1)·n·β                 all_reduce        2α + 2N·(P−1)/P·β; small: one or log2 P rounds of N
+//   reduce_scatter   α + (P−1)·n·β                 all_reduce        2N·(P−1)/P·β; small: one or log2 P rounds of N
 //   gather, scatter  ⌈log2 P⌉·α + (P−1)·n·β        all_to_all        (P−1)·α + (P−1)·n·β
 //   barrier          ⌈log2 P⌉·α                    V forms           as the even ones, a large part is n
 //

@@ -48,7 +48,7 @@ int64_t activation_formula(const GptConfig& model, int64_t batch_size) {
   return 4 * (saved + std::max({in_cross_entropy, in_head, in_c_proj}) + 2);
 }
 
-int64_t communication_formula(int64_t parameters, const Communicator& world) {
+int64_t communication_formula(std::string_view strategy, int64_t parameters, const Communicator& world) {
   const int ranks = world.size();
   if (ranks == 1) {
     return 0;
@@ -57,19 +57,24 @@ int64_t communication_formula(int64_t parameters, const Communicator& world) {
   if (world.transport() == "shm") {
     return static_cast<int64_t>(SharedArena::share(ranks, world.rank()));
   }
-  const int64_t shard = (parameters + ranks - 1) / ranks;
-  const auto segment = static_cast<int64_t>(inbox_elements<float>(ranks));
-  return 4 * (ranks - 1) * std::min(shard, segment) + (world.transport() == "messages" ? 2 * (ranks - 1) * slot : 0);
+  const int64_t padded = (parameters + ranks - 1) / ranks * ranks;
+  const Call call = {.operation = strategy == "ddp" ? Operation::AllReduce : Operation::ReduceScatter,
+                     .in = {nullptr, strategy == "ddp" ? parameters : padded, DType::F32}};
+  const Algorithm algorithm = select(call, ranks);
+  const bool one_peer = algorithm == Algorithm::RecursiveDoubling || algorithm == Algorithm::HalvingDoubling;
+  return scratch_of(call.operation, algorithm, {call.in.count, sizeof(float), ranks}) +
+         (world.transport() == "messages" ? 2 * (one_peer ? 1 : ranks - 1) * slot : 0);
 }
 
 MemoryProfile measure_memory(const Strategy& parallel, const GptConfig& model, const Loader& loader, Communicator& world) {
   const MemoryFormula formula = parallel.memory_formula();
-  const MemoryRow mine = {.held = held_here(),
-                          .formula = {.parameters = formula.parameters,
-                                      .gradients = formula.gradients,
-                                      .optimizer = formula.optimizer,
-                                      .activations_peak = activation_formula(model, loader.largest_batch()),
-                                      .communication = communication_formula(parallel.parameter_count(), world)}};
+  const MemoryRow mine = {
+      .held = held_here(),
+      .formula = {.parameters = formula.parameters,
+                  .gradients = formula.gradients,
+                  .optimizer = formula.optimizer,
+                  .activations_peak = activation_formula(model, loader.largest_batch()),
+                  .communication = communication_formula(parallel.name(), parallel.parameter_count(), world)}};
   constexpr size_t kNumbers = 2 * kFields.size();
   std::array<int64_t, kNumbers> numbers{};
   for (size_t i = 0; i < kFields.size(); ++i) {

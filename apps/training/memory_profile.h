@@ -43,9 +43,10 @@ MemoryProfile measure_memory(const Strategy& parallel, const GptConfig& model, c
 
 /// Bytes of activations at the peak of a step's largest micro-batch, [B, T], in fp32; see the .cpp for the sum. 0 without any.
 int64_t activation_formula(const GptConfig& model, int64_t batch_size);
-/// Bytes of the inboxes of a direct reduce_scatter or all_reduce of `parameters` gradients over P ranks:
-/// (P − 1)·⌈N/P⌉ numbers, in segments of at most kInboxBytes together; over MPI messages also a slot for the fingerprint to and from
-/// each peer. Shared memory has only the two slots of a start-up message; its windows are not the allocator's.
-int64_t communication_formula(int64_t parameters, int ranks, std::string_view transport);
+/// Bytes of the inboxes in which the gradients of `parameters` are summed over P ranks, by the algorithm that is taken by default
+/// (scratch_of): for zero1 a reduce_scatter, (P − 1)·⌈N/P⌉ numbers in segments of at most kInboxBytes together; for ddp an
+/// all_reduce. Over MPI messages also a slot for the fingerprint to and from each peer of a step. Over shared memory the rank's
+/// share of the window.
+int64_t communication_formula(std::string_view strategy, int64_t parameters, const Communicator& world);
 
 }  // namespace ringlet

@@ -1,6 +1,7 @@
 // Binomial tree (e.g. Thakur, Rabenseifner & Gropp, "Optimization of collective communication operations in MPICH", 2005):
 // ⌈log2 P⌉ rounds, in each of which everybody who has the data hands it to one who has not; a reduction runs the same tree
 // towards the root.                                                        T ≈ ⌈log2 P⌉·(α + N·β)
+// gather, scatter: of a subtree everything passes through its root.        T ≈ ⌈log2 P⌉·α + (P−1)·n·β      n = a part
 #pragma once
 
 #include <algorithm>
@@ -13,22 +14,96 @@
 
 namespace ringlet {
 
-/// data = data of `root`. Ranks are numbered from the root: v = (r − root) mod P; v's parent is v without its lowest bit.
-template <typename T>
-void binomial_tree_broadcast(PointToPoint& net, std::span<T> data, int root) {
-  const int P = net.size();
-  const int v = (net.rank() - root + P) % P;
-  const int lowest = v == 0 ? static_cast<int>(std::bit_ceil(static_cast<unsigned>(P))) : v & -v;
-  if (v != 0) {
-    net.recv((v - lowest + root) % P, data);
-  }
-  std::vector<Outgoing> children;
-  for (int distance = lowest / 2; distance > 0; distance /= 2) {  // the largest subtree first: it has the longest way to go
-    if (v + distance < P) {
-      children.push_back({(v + distance + root) % P, std::as_bytes(data)});
+/// Ranks are numbered from the root: v = (r − root) mod P. The parent of v is v without its lowest bit b; its children are
+/// v + b/2, …, v + 2, v + 1, the largest subtree first: it has the longest way to go. The subtree of v is v … v + held − 1.
+struct BinomialTree {
+  BinomialTree(int ranks, int r, int the_root)
+      : P(ranks),
+        root(the_root),
+        v((r - the_root + ranks) % ranks),
+        lowest(v == 0 ? static_cast<int>(std::bit_ceil(static_cast<unsigned>(ranks))) : v & -v),
+        held(held_by(v, lowest)) {}
+  int rank_of(int number) const { return (number + root) % P; }
+  int parent() const { return rank_of(v - lowest); }
+  int held_by(int number, int its_lowest) const { return std::min(its_lowest, P - number); }
+  /// f(rank, number) for every child.
+  template <typename F>
+  void for_each_child(F&& f) const {
+    for (int distance = lowest / 2; distance > 0; distance /= 2) {
+      if (v + distance < P) {
+        f(rank_of(v + distance), v + distance, held_by(v + distance, distance));
+      }
     }
   }
+  int P, root, v, lowest, held;
+};
+
+/// data = data of `root`.
+template <typename T>
+void binomial_tree_broadcast(PointToPoint& net, std::span<T> data, int root) {
+  const BinomialTree tree(net.size(), net.rank(), root);
+  if (tree.v != 0) {
+    net.recv(tree.parent(), data);
+  }
+  std::vector<Outgoing> children;
+  tree.for_each_child([&](int child, int, int) { children.push_back({child, std::as_bytes(data)}); });
   net.transfer(children, {});
+}
+
+/// full on `root` = mine of rank 0, mine of rank 1, …; elsewhere `full` is not looked at.
+template <typename T>
+void binomial_tree_gather(PointToPoint& net, std::span<const T> mine, std::span<T> full, int root) {
+  const BinomialTree tree(net.size(), net.rank(), root);
+  const size_t n = mine.size();
+  if (tree.held == 1 && tree.v != 0) {
+    return net.send(tree.parent(), mine);
+  }
+  const Scratch<T> box = net.scratch<T>(static_cast<size_t>(tree.held) * n);  // parts of the subtree, by number
+  const auto parts = [&](int number, int count) {
+    return box.subspan(static_cast<size_t>(number - tree.v) * n, static_cast<size_t>(count) * n);
+  };
+  std::vector<Incoming> children;
+  tree.for_each_child([&](int child, int number, int held) {
+    children.push_back({child, std::as_writable_bytes(parts(number, held))});
+  });
+  net.transfer({}, children);
+  std::copy(mine.begin(), mine.end(), parts(tree.v, 1).begin());
+  if (tree.v != 0) {
+    return net.send<const T>(tree.parent(), parts(tree.v, tree.held));
+  }
+  for (int number = 0; number < tree.P; ++number) {
+    const std::span<T> part = parts(number, 1);
+    std::copy(part.begin(), part.end(),
+              full.begin() + static_cast<std::ptrdiff_t>(static_cast<size_t>(tree.rank_of(number)) * n));
+  }
+}
+
+/// mine of rank i = part i of `full` on `root`; elsewhere `full` is not looked at. On the root `mine` may be its part.
+template <typename T>
+void binomial_tree_scatter(PointToPoint& net, std::span<const T> full, std::span<T> mine, int root) {
+  const BinomialTree tree(net.size(), net.rank(), root);
+  const size_t n = mine.size();
+  if (tree.held == 1 && tree.v != 0) {
+    return net.recv(tree.parent(), mine);
+  }
+  const Scratch<T> box = net.scratch<T>(static_cast<size_t>(tree.held) * n);
+  const auto parts = [&](int number, int count) {
+    return box.subspan(static_cast<size_t>(number - tree.v) * n, static_cast<size_t>(count) * n);
+  };
+  if (tree.v != 0) {
+    net.recv(tree.parent(), parts(tree.v, tree.held));
+  }
+  for (int number = 0; tree.v == 0 && number < tree.P; ++number) {
+    const std::span<const T> part = full.subspan(static_cast<size_t>(tree.rank_of(number)) * n, n);
+    std::copy(part.begin(), part.end(), parts(number, 1).begin());
+  }
+  std::vector<Outgoing> children;
+  tree.for_each_child([&](int child, int number, int held) {
+    children.push_back({child, std::as_bytes(parts(number, held))});
+  });
+  net.transfer(children, {});
+  const std::span<T> own = parts(tree.v, 1);
+  std::copy(own.begin(), own.end(), mine.begin());
 }
 
 /// out on `root` = reduction of `in`; elsewhere `out` is ignored. Rank r adds r + 1, r + 2, r + 4, … to itself in this order:
@@ -36,7 +111,7 @@ void binomial_tree_broadcast(PointToPoint& net, std::span<T> data, int root) {
 template <Reducible T>
 void binomial_tree_reduce(PointToPoint& net, std::span<const T> in, std::span<T> out, Reduction op, int root) {
   const int P = net.size(), r = net.rank();
-  const size_t segment = std::min(in.size(), inbox_elements<T>(2));
+  const size_t segment = std::min(in.size(), inbox_elements(sizeof(T), 2));
   const Scratch<T> memory = net.scratch<T>(2 * segment);
   for (size_t begin = 0; begin < in.size(); begin += segment) {
     const size_t n = std::min(segment, in.size() - begin);

@@ -27,7 +27,7 @@ namespace ringlet {
 template <Reducible T, typename Piece>
 void reduce_pieces(PointToPoint& net, const Piece& piece, size_t longest, std::span<T> out, Reduction op) {
   const int P = net.size(), r = net.rank();
-  const size_t segment = std::min(longest, inbox_elements<T>(P));
+  const size_t segment = std::min(longest, inbox_elements(sizeof(T), P));
   const Scratch<T> inbox = net.scratch<T>(std::min(segment, out.size()) * static_cast<size_t>(P - 1));
   std::vector<Outgoing> outgoing;
   std::vector<Incoming> incoming;

@@ -1,68 +1,69 @@
 #include "collectives/algorithms/select.h"
 
-#include <array>
-#include <utility>
+#include <vector>
 
 namespace ringlet {
 namespace {
 
-using Row = std::pair<Algorithm, std::string_view>;
-constexpr std::array<Row, 6> kNames{Row{Algorithm::Auto, "auto"},
-                                    Row{Algorithm::Direct, "direct"},
-                                    Row{Algorithm::OneShot, "one_shot"},
-                                    Row{Algorithm::RecursiveDoubling, "recursive_doubling"},
-                                    Row{Algorithm::BinomialTree, "binomial_tree"},
-                                    Row{Algorithm::Ring, "ring"}};
-
-bool power_of_two(int ranks) { return std::has_single_bit(static_cast<unsigned>(ranks)); }
-
-bool has(Operation operation, Algorithm algorithm) {
-  switch (operation) {
-    case Operation::AllReduce: return true;
-    case Operation::ReduceScatter:
-    case Operation::AllGather: return algorithm == Algorithm::Direct || algorithm == Algorithm::Ring;
-    case Operation::Reduce: return algorithm == Algorithm::Direct || algorithm == Algorithm::BinomialTree;
-    case Operation::Broadcast: return algorithm == Algorithm::BinomialTree;
-    default: return false;
-  }
+double whole_bytes(const Call& call, int ranks) {
+  const double own = static_cast<double>(agreed_count(call)) * static_cast<double>(size_of(call.in.dtype));
+  const bool of_parts =
+      call.operation == Operation::AllGather || call.operation == Operation::Gather || call.operation == Operation::Scatter;
+  return of_parts ? own * ranks : own;
 }
 
-Algorithm best_all_reduce(const Call& call, int ranks) {
-  if (call.in.bytes() > kSmallBytes) {
-    return Algorithm::Direct;
+bool has(const std::vector<Algorithm>& all, Algorithm one) { return std::find(all.begin(), all.end(), one) != all.end(); }
+
+// Among which Auto chooses; never none.
+std::vector<Algorithm> candidates(const Call& call, int ranks, ReductionOrder order) {
+  std::vector<Algorithm> all = algorithms_of(call.operation, ranks);
+  if (order == ReductionOrder::Any && is_reduction(call.operation)) {
+    const std::vector<Algorithm> everything = all;
+    std::erase_if(all, [](Algorithm one) { return one != Algorithm::Ring && one != Algorithm::BinomialTree; });
+    return all.empty() ? everything : all;
   }
-  const bool one_rounding = call.in.dtype == DType::BF16;  // doubling would round bf16 at every step
-  return ranks >= 8 && power_of_two(ranks) && !one_rounding ? Algorithm::RecursiveDoubling : Algorithm::OneShot;
+  std::erase_if(all, [&](Algorithm one) { return !keeps_order(call.operation, one, ranks, call.in.dtype); });
+  return all;
 }
 
 }  // namespace
 
-std::string_view name_of(Algorithm algorithm) { return kNames[static_cast<size_t>(algorithm)].second; }
-
-Algorithm algorithm_named(std::string_view name) {
-  std::string known;
-  for (const auto& [algorithm, its_name] : kNames) {
-    if (name == its_name) {
-      return algorithm;
-    }
-    known += (known.empty() ? "" : ", ") + std::string(its_name);
-  }
-  fail("algorithm: must be one of {}, got '{}'", known, name);
+Algorithms Algorithms::all(Algorithm algorithm, int ranks) {
+  const auto where_it_is = [&](Operation operation) {
+    return has(algorithms_of(operation, ranks), algorithm) ? algorithm : Algorithm::Auto;
+  };
+  return {.all_reduce = where_it_is(Operation::AllReduce),
+          .all_gather = where_it_is(Operation::AllGather),
+          .reduce_scatter = where_it_is(Operation::ReduceScatter),
+          .reduce = where_it_is(Operation::Reduce),
+          .gather = where_it_is(Operation::Gather),
+          .scatter = where_it_is(Operation::Scatter)};
 }
 
-Algorithm select(const Call& call, int ranks, Algorithm asked) {
+Algorithm Algorithms::of(Operation operation) const {
+  switch (operation) {
+    case Operation::AllReduce: return all_reduce;
+    case Operation::AllGather: return all_gather;
+    case Operation::ReduceScatter: return reduce_scatter;
+    case Operation::Reduce: return reduce;
+    case Operation::Gather: return gather;
+    case Operation::Scatter: return scatter;
+    default: return Algorithm::Auto;
+  }
+}
+
+Algorithm select(const Call& call, int ranks, const Algorithms& algorithms) {
+  const Algorithm asked = algorithms.of(call.operation);
   if (asked != Algorithm::Auto) {
-    check(has(call.operation, asked), "{}: has no algorithm '{}'", call.operation, asked);
-    check(asked != Algorithm::RecursiveDoubling || power_of_two(ranks),
-          "{}: recursive_doubling needs a power of two of ranks, got {}", call.operation, ranks);
+    check(has(algorithms_of(call.operation, ranks), asked), "{}: has no algorithm '{}' on {} ranks", call.operation, asked,
+          ranks);
     return asked;
   }
-  switch (call.operation) {
-    case Operation::AllReduce: return best_all_reduce(call, ranks);
-    case Operation::Reduce: return call.in.dtype == DType::BF16 ? Algorithm::Direct : Algorithm::BinomialTree;
-    case Operation::Broadcast: return Algorithm::BinomialTree;
-    default: return Algorithm::Direct;
-  }
+  const std::vector<Algorithm> possible = candidates(call, ranks, algorithms.order);
+  const auto seconds = [&](Algorithm one) {
+    return algorithms.model.seconds(cost_of(call.operation, one, whole_bytes(call, ranks), ranks));
+  };
+  return *std::min_element(possible.begin(), possible.end(), [&](Algorithm a, Algorithm b) { return seconds(a) < seconds(b); });
 }
 
 }  // namespace ringlet

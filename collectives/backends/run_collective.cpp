@@ -6,6 +6,7 @@
 #include "collectives/algorithms/binomial_tree.h"
 #include "collectives/algorithms/direct.h"
 #include "collectives/algorithms/dissemination.h"
+#include "collectives/algorithms/halving_doubling.h"
 #include "collectives/algorithms/linear.h"
 #include "collectives/algorithms/pairwise.h"
 #include "collectives/algorithms/recursive_doubling.h"
@@ -33,24 +34,35 @@ void copy_unless_same(std::span<const std::byte> from, std::span<std::byte> to) 
 
 template <Reducible T>
 void run_all_reduce(PointToPoint& net, const Call& call, Algorithm algorithm) {
+  const std::span<const T> in = elements<T>(call.in);
   const std::span<T> out = elements<T>(call.out);
+  const int folded = Fold(net.size(), net.rank()).ranks;
   switch (algorithm) {
-    case Algorithm::OneShot: return one_shot_all_reduce<T>(net, elements<T>(call.in), out, call.op);
-    case Algorithm::RecursiveDoubling:
-      copy_unless_same(bytes_of(call.in), bytes_of(call.out));
-      return recursive_doubling_all_reduce(net, out, call.op);
-    case Algorithm::Ring: copy_unless_same(bytes_of(call.in), bytes_of(call.out)); return ring_all_reduce(net, out, call.op);
+    case Algorithm::Direct: return direct_all_reduce<T>(net, in, out, call.op);
+    case Algorithm::OneShot: return one_shot_all_reduce<T>(net, in, out, call.op);
     case Algorithm::BinomialTree:
-      binomial_tree_reduce<T>(net, elements<T>(call.in), out, call.op, 0);
+      binomial_tree_reduce<T>(net, in, out, call.op, 0);
       return binomial_tree_broadcast(net, out, 0);
-    default: return direct_all_reduce<T>(net, elements<T>(call.in), out, call.op);
+    default: break;  // the others work in place
+  }
+  copy_unless_same(bytes_of(call.in), bytes_of(call.out));
+  switch (algorithm) {
+    case Algorithm::RecursiveDoubling: return recursive_doubling_all_reduce(net, out, call.op);
+    case Algorithm::HalvingDoubling: return halving_all_reduce(net, out, call.op, doubling_distances(folded));
+    case Algorithm::DistanceHalving: return halving_all_reduce(net, out, call.op, halving_distances(folded));
+    default: return ring_all_reduce(net, out, call.op);
   }
 }
 
 template <Reducible T>
 void run_reduce_scatter(PointToPoint& net, const Call& call, Algorithm algorithm) {
-  const auto implementation = algorithm == Algorithm::Ring ? ring_reduce_scatter<T> : direct_reduce_scatter<T>;
-  implementation(net, elements<T>(call.in), elements<T>(call.out), call.op);
+  const std::span<const T> in = elements<T>(call.in);
+  const std::span<T> out = elements<T>(call.out);
+  switch (algorithm) {
+    case Algorithm::Ring: return ring_reduce_scatter(net, in, out, call.op);
+    case Algorithm::DistanceHalving: return distance_halving_reduce_scatter(net, in, out, call.op);
+    default: return direct_reduce_scatter(net, in, out, call.op);
+  }
 }
 
 template <Reducible T>
@@ -83,11 +95,18 @@ void with_parts(const Call& call, std::span<Byte> whole, int ranks, F&& body) {
 void run_all_gather(PointToPoint& net, const Call& call, Algorithm algorithm) {
   with_parts(call, bytes_of(call.out), net.size(), [&](const auto& part) {
     copy_unless_same(bytes_of(call.in), part[net.rank()]);
-    algorithm == Algorithm::Ring ? ring_all_gather(net, bytes_of(call.out)) : gather_chunks(net, part);
+    switch (algorithm) {
+      case Algorithm::Ring: return ring_all_gather(net, bytes_of(call.out));
+      case Algorithm::RecursiveDoubling: return recursive_doubling_all_gather(net, bytes_of(call.out));
+      default: return gather_chunks(net, part);
+    }
   });
 }
 
-void run_gather(PointToPoint& net, const Call& call) {
+void run_gather(PointToPoint& net, const Call& call, Algorithm algorithm) {
+  if (algorithm == Algorithm::BinomialTree) {
+    return binomial_tree_gather(net, bytes_of(call.in), bytes_of(call.out), call.peer);
+  }
   with_parts(call, bytes_of(call.out), net.size(), [&](const auto& part) {
     if (net.rank() == call.peer) {
       copy_unless_same(bytes_of(call.in), part[call.peer]);
@@ -96,7 +115,10 @@ void run_gather(PointToPoint& net, const Call& call) {
   });
 }
 
-void run_scatter(PointToPoint& net, const Call& call) {
+void run_scatter(PointToPoint& net, const Call& call, Algorithm algorithm) {
+  if (algorithm == Algorithm::BinomialTree) {
+    return binomial_tree_scatter(net, bytes_of(call.in), bytes_of(call.out), call.peer);
+  }
   with_parts(call, bytes_of(call.in), net.size(), [&](const auto& part) {
     if (net.rank() == call.peer) {
       copy_unless_same(part[call.peer], bytes_of(call.out));
@@ -135,26 +157,22 @@ bool needs_barrier(const Call& call) {
 }  // namespace
 
 void run_collective(PointToPoint& net, const Call& call, const Algorithms& algorithms) {
-  const int P = net.size();
   if (needs_barrier(call)) {  // then nobody returns before all agree
     dissemination_barrier(net);
   }
+  const Algorithm algorithm = select(call, net.size(), algorithms);
   switch (call.operation) {
     case Operation::Broadcast: return binomial_tree_broadcast(net, bytes_of(call.out), call.peer);
-    case Operation::Reduce:
-      return with_type(call, [&]<typename T>() { run_reduce<T>(net, call, select(call, P, algorithms.reduce)); });
-    case Operation::AllReduce:
-      return with_type(call, [&]<typename T>() { run_all_reduce<T>(net, call, select(call, P, algorithms.all_reduce)); });
-    case Operation::ReduceScatter:
-      return with_type(call,
-                       [&]<typename T>() { run_reduce_scatter<T>(net, call, select(call, P, algorithms.reduce_scatter)); });
+    case Operation::Reduce: return with_type(call, [&]<typename T>() { run_reduce<T>(net, call, algorithm); });
+    case Operation::AllReduce: return with_type(call, [&]<typename T>() { run_all_reduce<T>(net, call, algorithm); });
+    case Operation::ReduceScatter: return with_type(call, [&]<typename T>() { run_reduce_scatter<T>(net, call, algorithm); });
     case Operation::ReduceScatterV: return with_type(call, [&]<typename T>() { run_reduce_scatter_v<T>(net, call); });
-    case Operation::AllGather: return run_all_gather(net, call, select(call, P, algorithms.all_gather));
-    case Operation::AllGatherV: return run_all_gather(net, call, Algorithm::Direct);
+    case Operation::AllGather:
+    case Operation::AllGatherV: return run_all_gather(net, call, algorithm);
     case Operation::Gather:
-    case Operation::GatherV: return run_gather(net, call);
+    case Operation::GatherV: return run_gather(net, call, algorithm);
     case Operation::Scatter:
-    case Operation::ScatterV: return run_scatter(net, call);
+    case Operation::ScatterV: return run_scatter(net, call, algorithm);
     case Operation::AllToAll:
     case Operation::AllToAllV: return run_all_to_all(net, call);
     default: return dissemination_barrier(net);

@@ -4,14 +4,10 @@
 #include <memory>
 #include <utility>
 
+#include "collectives/algorithms/cost_model.h"
 #include "collectives/transports/point_to_point.h"
 
 namespace ringlet::test {
-
-struct Traffic {
-  int64_t messages = 0;
-  int64_t bytes = 0;
-};
 
 class CountingTransport final : public PointToPoint {
  public:
