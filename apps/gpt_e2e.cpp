@@ -1,6 +1,7 @@
 // gpt_e2e: trains a mini-GPT on many ranks, and proves that the pieces compose: broadcast at construction, gradients reduced and
 // updates sharded (ZeRO-1) or replicated (DDP), sharded checkpoints, resume. This file is the table of contents of a run.
 #include "apps/training/checkpoint_saver.h"
+#include "apps/training/exercise.h"
 #include "apps/training/faults.h"
 #include "apps/training/heldout_observer.h"
 #include "apps/training/info.h"
@@ -8,6 +9,7 @@
 #include "apps/training/phase_spans.h"
 #include "apps/training/preparation.h"
 #include "apps/training/resume_proof.h"
+#include "apps/training/rollback.h"
 #include "apps/training/run_main.h"
 #include "apps/training/step_json.h"
 #include "apps/training/trace_file.h"
@@ -28,6 +30,8 @@ ExitCode gpt_e2e(TrainConfig config, Communicator& world, const Recorder& record
   const std::optional<Fault> fault = Fault::from_environment();
   const TrainingData data = read_training_data(config, world);
   require_same_settings(world, settings_of(config, world.size(), data.dataset->fingerprint()));
+  const SaveSchedule planned = save_schedule(config, 0);
+  const StopSignal stop(planned.wanted());
   TrainingRun run(config, data, world);
   const ResumePoint resumed = resume_if_asked(run, config, fault, world);
   const std::string checkpoint_dir = choose_checkpoint_dir(config, resumed.path, world);
@@ -39,27 +43,38 @@ ExitCode gpt_e2e(TrainConfig config, Communicator& world, const Recorder& record
   // The steps, and those who look on.
   const ProofDecision proof = decide_on_proof(config, saves);
   Faults faults(fault, world.rank(), run.model(), run.step() + 1);
+  Exercise exercise(config, world);
   History history(config.steps - run.step());
   StepTable table(printer, config.steps, config.log_every);
   MetricsFile metrics(world.rank() == 0 ? config.metrics : "", run.step());
   HeldOutObserver heldout(run, config, data.heldout(), world, printer);
-  CheckpointSaver saver(run, checkpoint_dir, saves, proof.wanted, printer);
+  CheckpointSaver saver(run, saver_options(config, checkpoint_dir, saves, proof.wanted), stop, printer, world);
   PhaseSpans spans(recorder.timeline, run.model());
-  Observers observers({&spans, &history, &table, &metrics, &faults, &heldout, &saver});
-  const int64_t steps_to_do = config.steps - run.step();
+  Observers observers({&spans, &history, &table, &metrics, &faults, &exercise, &heldout, &saver});
+  Rollback recovery(run, saver, resumed.path, observers, printer, world);
   recorder.begin_phase(kPhaseSteps);
-  run.train_until(config.steps, observers);
+  run.train_until(config.steps, observers, &recovery);
   recorder.begin_phase(kPhaseEnd);
+  saver.settle();
 
   // What came of it.
   Outcome outcome(description, history.records());
+  outcome.guard = run.guard_state();
+  outcome.stopped = saver.stopped_by() != 0;
   outcome.memory = measure_memory(run.parallel(), config.model, run.loader(), world);
   outcome.final_param_hash = run.parallel().parameter_hash();
+  if (outcome.stopped) {
+    report_stop(printer, saver.stopped_by(), *saver.last_saved(), config.steps);
+    outcome.communication = gather_communication(recorder, history.taken(), world);
+    write_summary(outcome, config, world);
+    write_trace(config.communication.trace, recorder, world);
+    return outcome.exit_code();
+  }
   outcome.heldout_loss = heldout.evaluate_now();
   outcome.invariants = {loss_falls(outcome.steps, config, world.size()), replicas_equal(outcome.steps, world.size()),
                         memory_matches(outcome.memory, config),
-                        resume_invariant(proof, saver.snapshot(), outcome.steps, config, data, world)};
-  outcome.communication = gather_communication(recorder, steps_to_do, world);
+                        resume_invariant(proof, saver.snapshot(), outcome.steps, outcome.guard.rollbacks, config, data, world)};
+  outcome.communication = gather_communication(recorder, history.taken(), world);
   report_outcome(printer, outcome, saver.last_saved(), run, data);
   write_summary(outcome, config, world);
   write_trace(config.communication.trace, recorder, world);

@@ -2,7 +2,7 @@
 # so that a project elsewhere says find_package(ringlet) and links ringlet::dist.
 include(CMakePackageConfigHelpers)
 
-set(layers base tensor autograd nn optim collectives dist)
+set(layers base tensor autograd nn optim collectives checkpoint dist)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/ringlet)
 
 list(TRANSFORM layers PREPEND ringlet_ OUTPUT_VARIABLE targets)

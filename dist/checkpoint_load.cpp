@@ -4,14 +4,12 @@
 #include <utility>
 
 #include "dist/agreement.h"
-#include "dist/checkpoint_files.h"
-#include "dist/durable_file.h"
+#include "dist/checkpoint/checkpoint_files.h"
+#include "dist/checkpoint/durable_file.h"
 #include "dist/sharded_checkpoint.h"
 
 namespace ringlet {
 namespace {
-
-constexpr int64_t kMaxManifest = int64_t{1} << 30;
 
 using TensorKey = std::pair<std::string, std::string>;  // kind, name
 using Catalogue = std::map<TensorKey, const TensorRecord*>;
@@ -132,21 +130,10 @@ class Staging {
 
 Manifest read_manifest(const std::string& path, Communicator& comm) {
   std::string text;
-  do_together<CheckpointError>(comm, [&] {
-    if (comm.rank() == 0) {
-      const std::vector<std::byte> bytes = read_regular_file(path + "/manifest.json", kMaxManifest);
-      text.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    }
-  });
+  do_together<CheckpointError>(comm, [&] { text = comm.rank() == 0 ? read_manifest_text(path) : ""; });
   text = broadcast_text(comm, text, 0);  // all ranks go by the same text
   Manifest manifest;
-  do_together<CheckpointError>(comm, [&] {
-    manifest = parse_manifest(text, path + "/manifest.json");
-    const std::string directory = std::filesystem::path(path).lexically_normal().filename().string();
-    const int64_t step = step_of_name(directory);
-    check<DataError>(step < 0 || step == manifest.step, "{}: is the manifest of step {}: it belongs elsewhere",
-                     path + "/manifest.json", manifest.step);
-  });
+  do_together<CheckpointError>(comm, [&] { manifest = parse_manifest_of(path, text); });
   return manifest;
 }
 
@@ -157,12 +144,31 @@ Manifest load_checkpoint(const std::string& path, std::span<const StatePiece> pi
     saved[{tensor.kind, tensor.name}] = &tensor;
   }
   std::optional<Staging> staging;
-  do_together<CheckpointError>(comm, [&] {
-    check_fits(saved, pieces, path);
-    staging.emplace(path, manifest, saved, pieces, comm);
-  });
+  do_together<CheckpointMismatch>(comm, [&] { check_fits(saved, pieces, path); });
+  do_together<CheckpointError>(comm, [&] { staging.emplace(path, manifest, saved, pieces, comm); });
   staging->copy_out();
   return manifest;
+}
+
+std::optional<FoundCheckpoint> find_latest(const std::string& dir, Communicator& comm) {
+  FoundCheckpoint found = comm.rank() == 0 ? find_latest(dir).value_or(FoundCheckpoint{}) : FoundCheckpoint{};
+  found.path = broadcast_text(comm, found.path, 0);
+  found.note = broadcast_text(comm, found.note, 0);
+  return found.path.empty() ? std::nullopt : std::optional(std::move(found));
+}
+
+std::vector<std::string> earlier_checkpoints(const std::string& dir, int64_t step, Communicator& comm) {
+  std::string joined;
+  const std::vector<int64_t> steps = comm.rank() == 0 ? complete_steps(dir) : std::vector<int64_t>();
+  for (auto earlier = steps.rbegin(); earlier != steps.rend(); ++earlier) {
+    joined += *earlier < step ? checkpoint_name(*earlier) + "\n" : "";
+  }
+  joined = broadcast_text(comm, joined, 0);
+  std::vector<std::string> paths;
+  for (size_t begin = 0, end = 0; (end = joined.find('\n', begin)) != std::string::npos; begin = end + 1) {
+    paths.push_back(dir + "/" + joined.substr(begin, end - begin));
+  }
+  return paths;
 }
 
 }  // namespace ringlet

@@ -1,12 +1,15 @@
+#include "dist/checkpoint_save.h"
+
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <utility>
 
 #include "collectives/control_scope.h"
 #include "dist/agreement.h"
-#include "dist/checkpoint_files.h"
-#include "dist/durable_file.h"
-#include "dist/sharded_checkpoint.h"
+#include "dist/checkpoint/checkpoint_directory.h"
+#include "dist/checkpoint/checkpoint_files.h"
+#include "dist/checkpoint/durable_file.h"
 #include "tensor/base/build_info.h"
 #include "tensor/base/hash.h"
 
@@ -15,33 +18,37 @@ namespace {
 
 constexpr size_t kDigits = 64;
 
-std::string describe(std::span<const StatePiece> pieces) {
+std::string describe(std::span<const PieceBytes> pieces) {
   std::string text;
-  for (const StatePiece& piece : pieces) {
-    text += message("{}/{} {} {}\n", piece.kind, piece.name, piece.full_shape, piece.data.dtype());
+  for (const PieceBytes& piece : pieces) {
+    text += message("{}/{} {} {}\n", piece.kind, piece.name, piece.full_shape, piece.dtype);
   }
   return text;
 }
 
-void check_savable(std::span<const StatePiece> pieces) {
-  for (const StatePiece& piece : pieces) {
-    const std::string who = message("save_checkpoint: {} of {}", piece.kind, piece.name);
-    check(piece.data.defined() && piece.data.rank() == 1 && piece.data.is_contiguous(), "{}: needs a contiguous 1-D piece",
-          who);
-    check(piece.begin >= 0 && piece.begin + piece.data.numel() <= piece.full_shape.numel(),
-          "{}: a piece must lie within the {} elements of shape {}, got [{}, {})", who, piece.full_shape.numel(),
-          piece.full_shape, piece.begin, piece.begin + piece.data.numel());
-    check_finite(who, piece.data.dtype(), {piece.data.raw_data(), static_cast<size_t>(piece.data.bytes())});
+std::string name_of(const PieceBytes& piece) { return message("save_checkpoint: {} of {}", piece.kind, piece.name); }
+
+void check_ranges(std::span<const PieceBytes> pieces) {
+  for (const PieceBytes& piece : pieces) {
+    check(piece.begin >= 0 && piece.begin + piece.count <= piece.full_shape.numel(),
+          "{}: a piece must lie within the {} elements of shape {}, got [{}, {})", name_of(piece), piece.full_shape.numel(),
+          piece.full_shape, piece.begin, piece.begin + piece.count);
+  }
+}
+
+void check_values(std::span<const PieceBytes> pieces) {
+  for (const PieceBytes& piece : pieces) {
+    check_finite(name_of(piece), piece.dtype, piece.bytes);
   }
 }
 
 // Every rank lists the same logical tensors in the same order, so its part of the manifest is a row of numbers:
-// the length of its file, then offset, begin and count of each piece. And the digits of a hash.
+// the length of its file, its xxHash, then offset, begin and count of each piece. And the digits of the SHA-256.
 struct Rows {
-  Rows(std::span<const StatePiece> pieces, const WrittenShard& mine, Communicator& comm) : length(1 + 3 * pieces.size()) {
-    std::vector<int64_t> row{mine.bytes};
+  Rows(std::span<const PieceBytes> pieces, const WrittenShard& mine, Communicator& comm) : length(2 + 3 * pieces.size()) {
+    std::vector<int64_t> row{mine.bytes, static_cast<int64_t>(mine.xxh3)};
     for (size_t i = 0; i < pieces.size(); ++i) {
-      row.insert(row.end(), {mine.offsets[i], pieces[i].begin, pieces[i].data.numel()});
+      row.insert(row.end(), {mine.offsets[i], pieces[i].begin, pieces[i].count});
     }
     const std::vector<uint8_t> digits(mine.sha256.begin(), mine.sha256.end());
     numbers.resize(static_cast<size_t>(comm.size()) * length);
@@ -51,8 +58,9 @@ struct Rows {
     comm.all_gather(digits, hashes);
   }
   int64_t bytes(int rank) const { return of(rank)[0]; }
-  PieceRecord piece(int rank, size_t i) const { return {rank, of(rank)[3 * i + 1], of(rank)[3 * i + 2], of(rank)[3 * i + 3]}; }
-  std::string hash(int rank) const {
+  std::string xxh3(int rank) const { return hex_of(static_cast<uint64_t>(of(rank)[1])); }
+  PieceRecord piece(int rank, size_t i) const { return {rank, of(rank)[3 * i + 2], of(rank)[3 * i + 3], of(rank)[3 * i + 4]}; }
+  std::string sha256(int rank) const {
     const auto its = std::span(hashes).subspan(static_cast<size_t>(rank) * kDigits, kDigits);
     return {its.begin(), its.end()};
   }
@@ -65,14 +73,14 @@ struct Rows {
   std::vector<uint8_t> hashes;
 };
 
-Manifest assemble(std::span<const StatePiece> pieces, const Rows& rows, int ranks) {
+Manifest assemble(std::span<const PieceBytes> pieces, const Rows& rows, int ranks) {
   Manifest manifest{.world_size = ranks};
-  for (const StatePiece& piece : pieces) {
-    manifest.tensors.push_back({piece.name, piece.kind, piece.full_shape, piece.data.dtype(), {}});
+  for (const PieceBytes& piece : pieces) {
+    manifest.tensors.push_back({piece.name, piece.kind, piece.full_shape, piece.dtype, {}});
   }
   int64_t offset = 0;
   for (int rank = 0; rank < ranks; ++rank) {
-    ShardRecord shard{rank, shard_file_name(rank), offset, 0, rows.bytes(rank), rows.hash(rank)};
+    ShardRecord shard{rank, shard_file_name(rank), offset, 0, rows.bytes(rank), rows.sha256(rank), rows.xxh3(rank)};
     for (size_t i = 0; i < pieces.size(); ++i) {
       if (const PieceRecord piece = rows.piece(rank, i); piece.count > 0) {
         manifest.tensors[i].pieces.push_back(piece);
@@ -96,66 +104,168 @@ Manifest assemble(std::span<const StatePiece> pieces, const Rows& rows, int rank
 
 // [snippet: publish]
 // From here on the order of system calls is the proof: nothing is named before it is durable.
-void publish(const std::string& dir, const std::string& temporary, int64_t step, const std::string& manifest) {
-  DurableFile file(temporary + "/manifest.json");
+void publish(FileCalls& calls, const std::string& dir, const std::string& temporary, int64_t step,
+             const std::string& manifest) {
+  DurableFile file(calls, temporary + "/manifest.json");
   file.write(manifest);
   file.sync_and_close();
-  sync_directory(temporary);
-  replace(temporary, dir + "/" + checkpoint_name(step));
-  sync_directory(dir);
+  sync_directory(calls, temporary);
+  replace(calls, temporary, dir + "/" + checkpoint_name(step), dir);  // and fsync `dir`
 
   const std::string latest = dir + "/latest";
-  remove_tree(latest + ".tmp");
-  DurableFile pointer(latest + ".tmp");
+  remove_tree(calls, latest + ".tmp");
+  DurableFile pointer(calls, latest + ".tmp");
   pointer.write(checkpoint_name(step) + "\n");
   pointer.sync_and_close();
-  replace(latest + ".tmp", latest);
-  sync_directory(dir);
+  replace(calls, latest + ".tmp", latest, dir);
 }
 // [/snippet]
 
-void remove_quietly(const std::string& path) {
+void remove_quietly(FileCalls& calls, const std::string& path) {
   try {
-    remove_tree(path);
+    remove_tree(calls, path);
   } catch (const DataError&) {  // NOLINT(bugprone-empty-catch): the error that led here is the one to report
   }
 }
 
+std::string run_of(const std::map<std::string, std::string>& meta) {
+  const auto found = meta.find("run");
+  return found == meta.end() ? "" : found->second;
+}
+
 }  // namespace
 
-Manifest save_checkpoint(const std::string& dir, int64_t step, std::span<const StatePiece> pieces,
-                         const std::map<std::string, std::string>& meta, Communicator& comm) {
+std::vector<PieceBytes> bytes_of(std::span<const StatePiece> pieces) {
+  std::vector<PieceBytes> all;
+  for (const StatePiece& piece : pieces) {
+    check(piece.data.defined() && piece.data.rank() == 1 && piece.data.is_contiguous(),
+          "save_checkpoint: {} of {}: needs a contiguous 1-D piece", piece.kind, piece.name);
+    all.push_back({piece.name, piece.kind, piece.full_shape, piece.data.dtype(), piece.begin, piece.data.numel(),
+                   std::span(piece.data.raw_data(), static_cast<size_t>(piece.data.bytes()))});
+  }
+  return all;
+}
+
+Errand::~Errand() {
+  if (thread_.joinable()) {
+    thread_.join();
+  }
+}
+
+void Errand::start(bool behind, std::function<void()> work) {
+  fault_.clear();
+  done_.store(false, std::memory_order_relaxed);
+  const auto run = [this, work = std::move(work)] {
+    try {
+      work();
+    } catch (const std::exception& error) {
+      fault_ = *error.what() == 0 ? "an error without a text" : error.what();
+    }
+    done_.store(true, std::memory_order_release);
+  };
+  if (behind) {
+    thread_ = std::thread(run);
+  } else {
+    run();
+  }
+}
+
+std::string Errand::fault() {
+  if (thread_.joinable()) {
+    thread_.join();
+  }
+  return std::exchange(fault_, {});
+}
+
+CheckpointSave::CheckpointSave(std::string dir, int64_t step, std::vector<PieceBytes> pieces,
+                               std::map<std::string, std::string> meta, Communicator& comm, const SaveOptions& options)
+    : dir_(std::move(dir)),
+      temporary_(dir_ + "/" + checkpoint_name(step) + ".tmp"),
+      step_(step),
+      pieces_(std::move(pieces)),
+      meta_(std::move(meta)),
+      comm_(comm),
+      options_(options) {
   check(step >= 0, "save_checkpoint: the step must not be negative, got {}", step);
-  check(same_on_all_ranks(comm, hash_text(describe(pieces))), "save_checkpoint: every rank must list the same logical tensors");
-  const std::string temporary = dir + "/" + checkpoint_name(step) + ".tmp";
-  do_together<CheckpointError>(comm, [&] { check_savable(pieces); });
+  check(same_on_all_ranks(comm, hash_text(describe(pieces_))),
+        "save_checkpoint: every rank must list the same logical tensors");
+  do_together<CheckpointError>(comm, [&] { check_ranges(pieces_); });
+  do_together<StateNotFinite>(comm, [&] { check_values(pieces_); });
+  or_clean_up([&] { begin(); });
+}
+
+CheckpointSave::~CheckpointSave() = default;
+
+template <typename Work>
+void CheckpointSave::or_clean_up(Work&& work) {
   try {
-    do_together<CheckpointError>(comm, [&] {
-      if (comm.rank() == 0) {
-        make_directories(dir);
-        remove_tree(temporary);  // of a save that was interrupted
-        make_directory(temporary);
-      }
-    });
-    WrittenShard mine;
-    do_together<CheckpointError>(comm, [&] { mine = write_shard(temporary + "/" + shard_file_name(comm.rank()), pieces); });
-    Manifest manifest = assemble(pieces, Rows(pieces, mine, comm), comm.size());
-    manifest.step = step;
-    manifest.meta = meta;
-    const std::string text = broadcast_text(comm, manifest_to_json(manifest), 0);  // with the clock and the meta of rank 0
-    do_together<CheckpointError>(comm, [&] {
-      manifest = parse_manifest(text, temporary + "/manifest.json");  // what would be refused later is never published
-      if (comm.rank() == 0) {
-        publish(dir, temporary, step, text);
-      }
-    });
-    return manifest;
+    work();
   } catch (const CheckpointError&) {
-    if (comm.rank() == 0) {
-      remove_quietly(temporary);
+    if (comm_.rank() == 0) {
+      remove_quietly(*options_.calls, temporary_);
     }
     throw;
   }
+}
+
+void CheckpointSave::begin() {
+  do_together<CheckpointError>(comm_, [&] {
+    if (comm_.rank() == 0) {
+      make_directories(*options_.calls, dir_);
+      remove_tree(*options_.calls, temporary_);  // of a save that was interrupted
+      make_directory(*options_.calls, temporary_);
+    }
+  });
+  errand_.start(options_.behind,
+                [this] { mine_ = write_shard(*options_.calls, temporary_ + "/" + shard_file_name(comm_.rank()), pieces_); });
+}
+
+void CheckpointSave::start_publishing() {
+  manifest_ = assemble(pieces_, Rows(pieces_, mine_, comm_), comm_.size());
+  manifest_.step = step_;
+  manifest_.meta = meta_;
+  const std::string text = broadcast_text(comm_, manifest_to_json(manifest_), 0);  // with the clock and the meta of rank 0
+  do_together<CheckpointError>(comm_, [&] {
+    manifest_ = parse_manifest(text, temporary_ + "/manifest.json");  // what would be refused later is never published
+  });
+  phase_ = Phase::Publishing;
+  if (comm_.rank() == 0) {
+    errand_.start(options_.behind, [this, text] {
+      publish(*options_.calls, dir_, temporary_, step_, text);
+      try {
+        prune_checkpoints(*options_.calls, dir_, step_, options_.keep, run_of(meta_));
+      } catch (const DataError& error) {  // the checkpoint is complete all the same
+        note_ = error.what();
+      }
+    });
+  }
+}
+
+bool CheckpointSave::go_on() {
+  or_clean_up([&] {
+    if (const std::string fault = agree_on_fault(comm_, errand_.fault()); !fault.empty()) {
+      throw CheckpointError(fault);
+    }
+    if (phase_ == Phase::Writing) {
+      start_publishing();
+    } else {
+      phase_ = Phase::Complete;
+    }
+  });
+  return phase_ == Phase::Complete;
+}
+
+SavedCheckpoint CheckpointSave::finish() {
+  while (phase_ != Phase::Complete) {
+    static_cast<void>(go_on());
+  }
+  return {dir_ + "/" + checkpoint_name(step_), manifest_, note_};
+}
+
+SavedCheckpoint save_checkpoint(const std::string& dir, int64_t step, std::span<const StatePiece> pieces,
+                                const std::map<std::string, std::string>& meta, Communicator& comm,
+                                const SaveOptions& options) {
+  return CheckpointSave(dir, step, bytes_of(pieces), meta, comm, options).finish();
 }
 
 }  // namespace ringlet

@@ -23,7 +23,7 @@ inline constexpr const char* kExitCodeHelp =
     "  0 done                  1 an invariant failed      2 usage\n"
     "  3 input or corpus       4 checkpoint refused or failed\n"
     "  5 communication (mismatch, deadline, dead rank)\n"
-    "  6 loss or gradient not finite and retries spent\n"
+    "  6 the guard refused a step (not finite, spike) and retries are spent\n"
     "  7 device or backend not available\n"
     "  75 saved after a signal, start me again\n"
     "  130 ended by Ctrl-C (through --np); under plain mpirun a killed rank gives mpirun's own 137\n";

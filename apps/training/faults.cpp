@@ -56,15 +56,16 @@ std::optional<Fault> Fault::from_environment() {
 Faults::Faults(std::optional<Fault> fault, int rank, const Module& model, int64_t first_step)
     : fault_(is_for(fault, rank) ? std::move(fault) : std::nullopt),
       model_(model),
-      step_(std::make_shared<int64_t>(first_step)) {
+      now_(std::make_shared<Now>(Now{first_step})) {
   if (!fault_ || fault_->what != "nan-grad") {
     return;
   }
   // After backward it could be too late: the gradient may have been sent. When that of the last parameter is ready, that of the
   // first is not yet.
   Var last = model.parameters().back().var;
-  last.on_gradient_ready([&model, known = std::weak_ptr<int64_t>(step_), wanted = fault_->step] {
-    if (const auto step = known.lock(); step != nullptr && *step == wanted) {
+  last.on_gradient_ready([&model, known = std::weak_ptr<Now>(now_), wanted = fault_->step] {
+    if (const auto now = known.lock(); now != nullptr && now->step == wanted && !now->spent) {
+      now->spent = true;
       Tensor grad = model.parameters().front().var.grad();
       *grad.mutable_data<float>() = std::numeric_limits<float>::quiet_NaN();
     }
@@ -81,13 +82,14 @@ void Faults::on_backward(int64_t step, LossSum& local) {
     raise(SIGKILL);
   } else if (fault_->what == "hang") {
     pause_for_ever();
-  } else if (fault_->what == "nan-loss") {
+  } else if (fault_->what == "nan-loss" && !now_->spent) {
+    now_->spent = true;
     local += TokenSum{.sum = std::numeric_limits<double>::quiet_NaN(), .count = 0};
   }
 }
 
 void Faults::on_step(const StepRecord& record) {
-  *step_ = record.step + 1;
+  now_->step = record.step + 1;
   if (!fault_ || fault_->step != record.step) {
     return;
   }

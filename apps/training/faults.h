@@ -16,7 +16,7 @@ namespace ringlet {
 ///   throw-load   when a checkpoint is about to be read         kill         SIGKILL in the step
 ///   drift     after the step one parameter is another on this rank
 ///   hang      in the step this rank stops for ever             absent       it does so before MPI starts
-///   nan-loss  this rank's loss of the step becomes NaN         nan-grad     one element of this rank's gradient does
+///   nan-loss  this rank's loss of the step becomes NaN         nan-grad     one element of this rank's gradient does; both once
 /// Anything else is an `Error`. Unset, as in every real run, nothing happens.
 struct Fault {
   std::string what;
@@ -33,6 +33,7 @@ class Faults final : public Observer {
   Faults(std::optional<Fault> fault, int rank, const Module& model, int64_t first_step);
   void on_backward(int64_t step, LossSum& local) override;
   void on_step(const StepRecord& record) override;
+  void on_rollback(int64_t step) override { now_->step = step + 1; }
   /// Where `rank` is what the launcher says.
   static void before_start(int rank);
   /// At other places: throws if the fault is `what`, here.
@@ -41,7 +42,11 @@ class Faults final : public Observer {
  private:
   std::optional<Fault> fault_;  // empty unless it is this rank's
   const Module& model_;
-  std::shared_ptr<int64_t> step_;  // under way; a hook in the model knows it weakly
+  struct Now {
+    int64_t step;        // under way
+    bool spent = false;  // a fault that acts once
+  };
+  std::shared_ptr<Now> now_;  // a hook in the model knows it weakly
 };
 
 }  // namespace ringlet

@@ -45,13 +45,13 @@ ResumePoint find_resume_point(const std::string& dir, Communicator& world) {
   std::error_code error;  // a folder that may not be looked into has no manifest that we could read
   const bool is_step = from_rank_0(fs::exists(fs::path(dir) / "manifest.json", error) ? "yes" : "no", world) == "yes";
   if (is_step) {
-    return {dir, {}};
+    return {dir, {}, true};
   }
   const std::optional<FoundCheckpoint> found = find_latest(dir, world);
   if (!found) {
     throw AgreedFailure(ExitCode::Checkpoint, message("--resume: no checkpoint in {}", dir));
   }
-  return {found->path, found->note.empty() ? std::vector<std::string>() : std::vector{found->note}};
+  return {found->path, found->note.empty() ? std::vector<std::string>() : std::vector{found->note}, false};
 }
 
 std::string choose_checkpoint_dir(const TrainConfig& config, const std::string& resumed_path, Communicator& world) {

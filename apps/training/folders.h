@@ -14,6 +14,7 @@ namespace ringlet {
 struct ResumePoint {
   std::string path;                // empty: the run starts anew
   std::vector<std::string> notes;  // what is worth saying about it
+  bool named = false;              // by its own folder: that one or none
 };
 ResumePoint find_resume_point(const std::string& dir, Communicator& world);
 

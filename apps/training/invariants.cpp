@@ -28,9 +28,12 @@ std::string why_it_may_rise(const std::vector<StepRecord>& history, const TrainC
   if (history.size() < 2) {
     return "one step has nothing to fall from";
   }
+  if (config.spike_at > 0 && !config.guard.on) {
+    return "a spike was asked for";
+  }
   for (const StepRecord& record : history) {
-    if (record.skipped && record.step <= kPromised) {
-      return message("step {} was skipped, its loss or gradient is not finite", record.step);
+    if (record.batch != record.step && record.step <= kPromised) {
+      return message("from step {} on, batches that the guard refused are skipped", record.step);
     }
   }
   return "";

@@ -35,19 +35,22 @@ constexpr std::array kForwarded = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
 volatile sig_atomic_t job_process = 0;  // a signal handler can reach nothing else
 volatile sig_atomic_t job_signal = 0;   // the first signal that was to end the job
 
+// mpirun answers SIGTERM by killing the ranks a second later; SIGUSR1 it hands on and waits. So the first SIGTERM reaches them as SIGUSR1:
+// they save, or, where nobody listens for it, end by it. A second one ends mpirun.
 extern "C" void pass_on(int signal) {
-  if (job_signal == 0 && (signal == SIGINT || signal == SIGTERM || signal == SIGHUP)) {
+  const bool first = job_signal == 0;
+  if (first && (signal == SIGINT || signal == SIGTERM || signal == SIGHUP)) {
     job_signal = signal;
   }
   if (job_process > 0) {
-    kill(static_cast<pid_t>(job_process), signal);
+    kill(static_cast<pid_t>(job_process), signal == SIGTERM && first ? SIGUSR1 : signal);
   }
 }
 
 // In the child. A process group of its own, so that the terminal's Ctrl-C reaches mpirun once, through us.
 [[noreturn]] void become_mpirun(int ranks, int argc, char** argv, int error_pipe) {
   setpgid(0, 0);
-  end_with_parent();
+  end_with_parent(SIGTERM);
   if (const int null = open("/dev/null", O_RDONLY); null >= 0) {
     dup2(null, STDIN_FILENO);  // a background group that reads the terminal is stopped
   }
@@ -79,7 +82,8 @@ int wait_for(pid_t process) {
 }  // namespace
 
 int exit_code_of_job(int wait_status, int signal) {
-  if (signal != 0) {
+  const bool saved = WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == to_int(ExitCode::SavedAfterSignal);
+  if (signal != 0 && !saved) {
     return 128 + signal;
   }
   if (!WIFEXITED(wait_status) || WEXITSTATUS(wait_status) >= 128) {
@@ -115,7 +119,7 @@ int launch(int ranks, int argc, char** argv) {
   close(error_pipe[0]);
   const int status = wait_for(process);
   const int code = exit_code_of_job(status, job_signal);
-  if (job_signal == SIGTERM || job_signal == SIGHUP) {
+  if (code != to_int(ExitCode::SavedAfterSignal) && (job_signal == SIGTERM || job_signal == SIGHUP)) {
     std::fprintf(stderr, "%s: ended by %s; a run goes on from its last checkpoint with --resume\n", argv[0],
                  job_signal == SIGTERM ? "SIGTERM" : "SIGHUP");
   }

@@ -7,7 +7,7 @@ namespace ringlet {
 
 /// Runs `mpirun -np ranks` of this very program with the same arguments, and returns the exit code for the job when all of it is
 /// over: that of the program; 5 when a rank was killed; 130 after Ctrl-C; 7 when mpirun is not there.
-/// SIGINT, SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 are passed on. Root, more ranks than cores, and unbound ranks are allowed
+/// SIGINT, SIGHUP, SIGUSR1 and SIGUSR2 are passed on; so is SIGTERM, the first as SIGUSR1, which leaves ranks the time to save. Root, more ranks than cores, and unbound ranks are allowed
 /// (Open MPI 4 and 5) unless the environment says otherwise already. The job ends when this process dies.
 int launch(int ranks, int argc, char** argv);
 

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 
 #include "apps/training/hex.h"
 #include "apps/training/output_file.h"
 #include "apps/training/sample.h"
+#include "apps/training/stop_signal.h"
 
 namespace ringlet {
 namespace {
@@ -78,8 +80,8 @@ void print_end(const Printer& printer, const Outcome& outcome, const GuardState&
     printer.line(message("after the first three steps: {} requests for memory from the system, {} page faults a step", requests,
                          std::round(10.0 * static_cast<double>(faults) / static_cast<double>(steps)) / 10.0));
   }
-  if (guard.skipped > 0) {
-    printer.line(message("{} steps were skipped: loss or gradient not finite", guard.skipped));
+  if (guard.rollbacks > 0) {
+    printer.line(message("the guard rolled back {} times and skipped {} batches", guard.rollbacks, guard.skipped.size()));
   }
 }
 
@@ -101,7 +103,7 @@ ExitCode Outcome::exit_code() const {
   if (failed) {
     return ExitCode::InvariantFailed;
   }
-  return !steps.empty() && steps.back().skipped ? ExitCode::NonFinite : ExitCode::Done;  // it ended before it recovered
+  return stopped ? ExitCode::SavedAfterSignal : ExitCode::Done;
 }
 
 void report_outcome(const Printer& printer, const Outcome& outcome, const std::optional<SavedCheckpoint>& saved,
@@ -122,6 +124,11 @@ void report_outcome(const Printer& printer, const Outcome& outcome, const std::o
   for (const Invariant& invariant : outcome.invariants) {
     printer.verdict(invariant.line());
   }
+}
+
+void report_stop(const Printer& printer, int signal, const SavedCheckpoint& saved, int64_t steps) {
+  printer.verdict(message("{}: saved step {} of {}; go on with --resume {}", name_of_signal(signal), saved.manifest.step, steps,
+                          std::filesystem::path(saved.path).parent_path().string()));
 }
 
 void write_summary(const Outcome& outcome, const TrainConfig& config, const Communicator& world) {

@@ -30,13 +30,16 @@ struct Outcome {
   std::vector<Invariant> invariants;                               // a, b, c, d
   double heldout_loss = std::numeric_limits<double>::quiet_NaN();  // NaN: nothing was held out
   uint64_t final_param_hash = 0;
+  GuardState guard;
+  bool stopped = false;  // by a signal, before the last step
 
   /// Done if no invariant failed.
   ExitCode exit_code() const;
 };
 
 /// schema_version, world_size, backend, transport, strategy, reduction_order, parameters, steps, memory, communication (null without
-/// --ledger), invariants, heldout_loss, final_param_hash, exit_code. 64-bit hashes are hex strings, a number that is not finite is null, and so is an invariant that
+/// --ledger), invariants, heldout_loss, final_param_hash, guard (rollbacks, skipped_batches), exit_code. 64-bit hashes are hex
+/// strings, a number that is not finite is null, and so is an invariant that
 /// does not apply.
 std::string to_json(const Outcome& outcome);
 
@@ -44,6 +47,9 @@ std::string to_json(const Outcome& outcome);
 /// is printed, on rank 0 alone.
 void report_outcome(const Printer& printer, const Outcome& outcome, const std::optional<SavedCheckpoint>& saved,
                     TrainingRun& run, const TrainingData& data);
+
+/// A run that a signal ended: where it can be taken up again.
+void report_stop(const Printer& printer, int signal, const SavedCheckpoint& saved, int64_t steps);
 
 /// --summary and --json, on rank 0.
 void write_summary(const Outcome& outcome, const TrainConfig& config, const Communicator& world);

@@ -56,6 +56,7 @@ std::string to_json(const Outcome& outcome) {
                      {"invariants", invariants_json(outcome.invariants)},
                      {"heldout_loss", std::isfinite(outcome.heldout_loss) ? Json(outcome.heldout_loss) : Json(nullptr)},
                      {"final_param_hash", hex(outcome.final_param_hash)},
+                     {"guard", {{"rollbacks", outcome.guard.rollbacks}, {"skipped_batches", outcome.guard.skipped}}},
                      {"exit_code", to_int(outcome.exit_code())}};
   return json.dump(2) + "\n";
 }

@@ -6,11 +6,11 @@
 
 namespace ringlet {
 
-void end_with_parent() {
+void end_with_parent(int signal) {
   const pid_t parent = getppid();
-  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  prctl(PR_SET_PDEATHSIG, signal);
   if (parent != getppid()) {  // it died before we asked
-    raise(SIGTERM);
+    raise(signal);
   }
 }
 

@@ -1,9 +1,9 @@
-// No process of a job outlives the one that started it.
+// A process that ends when its parent does.
 #pragma once
 
 namespace ringlet {
 
-/// From now on this process gets SIGTERM when its parent dies (after kill -9 of mpirun, ranks would otherwise live on).
-void end_with_parent();
+/// When the parent of this process dies, this process gets `signal`; at once if it is dead already. Linux.
+void end_with_parent(int signal);
 
 }  // namespace ringlet

@@ -6,6 +6,7 @@
 
 #include "apps/training/failure.h"
 #include "apps/training/output_file.h"
+#include "apps/training/rollback.h"
 
 namespace ringlet {
 
@@ -16,9 +17,10 @@ ResumePoint resume_if_asked(TrainingRun& run, const TrainConfig& config, const s
   }
   ResumePoint point = find_resume_point(config.resume, world);
   Faults::at(fault, "throw-load", world.rank());
-  const std::vector<std::string> announced = run.load(point.path);
+  const Loaded loaded = point.named ? Loaded{point.path, run.load(point.path)} : load_or_earlier(run, point.path, world);
+  point.path = loaded.path;
+  point.notes.insert(point.notes.end(), loaded.notes.begin(), loaded.notes.end());
   point.notes.push_back(message("{}, {} of {} steps done", point.path, run.step(), config.steps));
-  point.notes.insert(point.notes.end(), announced.begin(), announced.end());
   return point;
 }
 
@@ -62,7 +64,7 @@ void require_writable_outputs(const TrainConfig& config, const SaveSchedule& sav
       require_writable("--trace", config.communication.trace);
     }
   });
-  if (saves.last_before_end() >= 0) {
+  if (saves.wanted()) {
     require_checkpoint_dir(checkpoint_dir, resumed_path, world);
   }
 }

@@ -90,7 +90,7 @@ StepTable::StepTable(const Printer& printer, int64_t steps, int64_t every)
     : printer_(printer), steps_(steps), every_(every > 0 ? every : (steps + 19) / 20) {}
 
 void StepTable::on_step(const StepRecord& record) {
-  const bool due = !begun_ || record.step % every_ == 0 || record.step == steps_ || record.skipped || record.spike;
+  const bool due = !begun_ || record.step % every_ == 0 || record.step == steps_;
   if (!due || !printer_.reports()) {
     return;
   }
@@ -100,9 +100,8 @@ void StepTable::on_step(const StepRecord& record) {
         formatted("%6s %12s %12s %12s %12s %10s %12s", "step", "loss", "grad norm", "param norm", "lr", "ms", "tokens/s"));
     begun_ = true;
   }
-  const char* note = record.skipped ? "  skipped: not finite" : (record.spike ? "  spike: more than twice the last loss" : "");
-  printer_.line(formatted("%6lld %12.6f %12.6f %12.6f %12.4e %10.3f %12.0f%s", static_cast<long long>(record.step), record.loss,
-                          record.grad_norm, record.param_norm, record.lr, record.step_ms, record.tokens_per_s, note));
+  printer_.line(formatted("%6lld %12.6f %12.6f %12.6f %12.4e %10.3f %12.0f", static_cast<long long>(record.step), record.loss,
+                          record.grad_norm, record.param_norm, record.lr, record.step_ms, record.tokens_per_s));
 }
 
 }  // namespace ringlet

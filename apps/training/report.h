@@ -10,7 +10,7 @@
 #include "apps/training/step_record.h"
 #include "apps/training/threads.h"
 #include "apps/training/train_config.h"
-#include "dist/checkpoint_manifest.h"
+#include "dist/checkpoint/checkpoint_manifest.h"
 
 namespace ringlet {
 
@@ -52,7 +52,7 @@ void print_description(const Printer& printer, const RunDescription& description
 void print_memory(const Printer& printer, const MemoryProfile& profile);
 void print_manifest(const Printer& printer, const std::string& path, const Manifest& manifest);
 
-/// The table: about 20 rows, in which the first step, the last, and every skipped one and every spike stand.
+/// The table: about 20 rows, in which the first step and the last stand.
 class StepTable final : public Observer {
  public:
   /// `every`: steps between rows; 0: steps / 20, rounded up.

@@ -1,6 +1,5 @@
 #include "apps/training/resume_proof.h"
 
-#include <algorithm>
 #include <array>
 #include <bit>
 
@@ -83,17 +82,17 @@ Invariant prove_resume(const Snapshot& snapshot, const std::vector<StepRecord>& 
 }
 
 Invariant resume_invariant(const ProofDecision& decision, const std::optional<Snapshot>& snapshot,
-                           const std::vector<StepRecord>& history, const TrainConfig& config, const TrainingData& data,
-                           Communicator& world) {
+                           const std::vector<StepRecord>& history, int64_t rollbacks, const TrainConfig& config,
+                           const TrainingData& data, Communicator& world) {
   std::string why_not = decision.why;
+  if (decision.wanted && !snapshot) {
+    why_not = "the checkpoint that a proof starts from was not written";
+  }
   if (decision.wanted && snapshot) {
-    const auto skipped = std::find_if(history.begin(), history.end(), [&](const StepRecord& record) {
-      return record.skipped && record.step > snapshot->step;  // what made it skip need not come again
-    });
-    if (skipped == history.end()) {
+    if (snapshot->rollbacks == rollbacks) {
       return prove_resume(*snapshot, history, config, data, world);
     }
-    why_not = message("step {} was skipped, its loss or gradient is not finite", skipped->step);
+    why_not = "after that checkpoint the guard refused a step, and what led to it need not come again";
   }
   return {.letter = 'd', .holds = std::nullopt, .claim = "a checkpoint reloads byte-equal", .detail = why_not};
 }

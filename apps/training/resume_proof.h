@@ -28,9 +28,10 @@ ProofDecision decide_on_proof(const TrainConfig& config, const SaveSchedule& sch
 Invariant prove_resume(const Snapshot& snapshot, const std::vector<StepRecord>& history, const TrainConfig& config,
                        const TrainingData& data, Communicator& world);
 
-/// (all) Invariant (d): the proof if one is `decision`, else why not.
+/// (all) Invariant (d): the proof if one is `decision`, else why not. `rollbacks`: those of the whole run, of which none may lie behind
+/// the snapshot.
 Invariant resume_invariant(const ProofDecision& decision, const std::optional<Snapshot>& snapshot,
-                           const std::vector<StepRecord>& history, const TrainConfig& config, const TrainingData& data,
-                           Communicator& world);
+                           const std::vector<StepRecord>& history, int64_t rollbacks, const TrainConfig& config,
+                           const TrainingData& data, Communicator& world);
 
 }  // namespace ringlet

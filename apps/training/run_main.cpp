@@ -137,7 +137,7 @@ int run_main(const Program& program, int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // a file over the limit of its size is an error of the write, which says so
   const bool is_rank = launched_by_mpi();
   if (is_rank) {
-    end_with_parent();
+    end_with_parent(SIGKILL);  // SIGTERM would ask it to save, of ranks that nobody watches any more
     Faults::before_start(launcher_rank());
   }
   Request request;

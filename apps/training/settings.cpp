@@ -22,8 +22,9 @@ std::string_view name_of(Schedule::Kind kind) {
   }
 }
 
-// Changes no number: a constant rate has no end, and --steps says only where to stop; where buckets are cut is the same to a sum.
-bool is_harmless(const std::string& flag) { return flag == "--steps" || flag == "--bucket-bytes"; }
+// Changes no number: a constant rate has no end, and --steps says only where to stop; where buckets are cut is the same to a sum, and so
+// is who holds what of the state.
+bool is_harmless(const std::string& flag) { return flag == "--steps" || flag == "--bucket-bytes" || flag == "--strategy"; }
 
 }  // namespace
 
@@ -71,7 +72,11 @@ SettingsChange compare_settings(const Settings& now, const std::map<std::string,
   SettingsChange change;
   for (const auto& [flag, value] : now) {
     const auto before = saved.find(flag);
-    if (before == saved.end() || before->second == value) {
+    if (before == saved.end()) {
+      change.refused.push_back(message("{} is {}, the checkpoint does not say what it was", flag, value));
+      continue;
+    }
+    if (before->second == value) {
       continue;
     }
     auto& lines = is_harmless(flag) ? change.announced : change.refused;

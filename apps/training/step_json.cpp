@@ -44,9 +44,16 @@ std::string to_json(const StepRecord& record) {
   return json.dump();
 }
 
-MetricsFile::MetricsFile(const std::string& path, int64_t first_step) {
+MetricsFile::MetricsFile(const std::string& path, int64_t first_step) : path_(path) {
   if (!path.empty()) {
     file_.emplace(path, lines_until(path, first_step));
+  }
+}
+
+void MetricsFile::on_rollback(int64_t step) {
+  if (file_) {
+    const std::string kept = lines_until(path_, step);
+    file_.emplace(path_, kept);
   }
 }
 

@@ -20,8 +20,11 @@ class MetricsFile final : public Observer {
   /// An empty path writes nothing. After a resume at `first_step` > 0 the lines up to it are kept, what followed them is dropped.
   MetricsFile(const std::string& path, int64_t first_step);
   void on_step(const StepRecord& record) override;
+  /// Drops the lines of steps that have not been.
+  void on_rollback(int64_t step) override;
 
  private:
+  std::string path_;
   std::optional<LineFile> file_;
 };
 

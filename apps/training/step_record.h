@@ -17,8 +17,7 @@ struct StepRecord {
   double tokens_per_s = 0.0;
   int64_t page_faults = 0;      // of this process in those step_ms
   int64_t system_requests = 0;  // of this rank's allocator, in them
-  bool skipped = false;         // loss or gradient not finite: nothing was updated
-  bool spike = false;           // loss more than twice that of the step before
+  int64_t batch = 0;            // what it trained on, counted from 1; beyond `step` by the batches that the guard has skipped
   bool replicas_equal = true;
 };
 

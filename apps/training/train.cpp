@@ -3,6 +3,7 @@
 #include <bit>
 #include <chrono>
 
+#include "apps/training/failure.h"
 #include "apps/training/warm_heap.h"
 #include "nn/dropout.h"
 #include "tensor/base/allocator.h"
@@ -25,7 +26,7 @@ class StepMeter {
   int64_t requests_ = Allocator::current()->ledger().arena_requests;
 };
 
-StepRecord record_of(int64_t step, const StepResult& result, Guard::Verdict verdict, double lr, const StepMeter& meter) {
+StepRecord record_of(int64_t step, int64_t batch, const StepResult& result, double lr, const StepMeter& meter) {
   const double seconds = meter.seconds();
   return {.step = step,
           .loss = result.loss,
@@ -35,8 +36,7 @@ StepRecord record_of(int64_t step, const StepResult& result, Guard::Verdict verd
           .tokens_per_s = static_cast<double>(result.tokens) / seconds,
           .page_faults = meter.page_faults(),
           .system_requests = meter.system_requests(),
-          .skipped = verdict == Guard::Verdict::Skip,
-          .spike = verdict == Guard::Verdict::AcceptSpike};
+          .batch = batch};
 }
 
 void look_at_parameters(Strategy& parallel, StepRecord& record) {
@@ -48,31 +48,45 @@ void look_at_parameters(Strategy& parallel, StepRecord& record) {
 
 }  // namespace
 
+int64_t NoRecovery::roll_back(const Refusal& refusal) {
+  throw AgreedFailure(ExitCode::NonFinite,
+                      message("guard: step {}, batch {}: {}", refusal.step, refusal.batch, refusal.reason));
+}
+
 // [snippet: train]
-void train(Module& model, Strategy& parallel, const Loader& loader, Guard& guard, Observer& observer, const TrainPlan& plan) {
-  for (int64_t step = plan.first_step; step < plan.last_step; ++step) {
+int64_t train(Module& model, Strategy& parallel, const Loader& loader, Guard& guard, Observer& observer, Recovery& recovery,
+              const TrainPlan& plan) {
+  for (int64_t done = plan.first_step; done < plan.last_step;) {
     const StepMeter meter;
+    const int64_t step = done + 1, batch = guard.batch_of(step);
     LossSum loss;  // this rank's: sum of token losses, and how many
     const IndexRange mine = loader.mine();
     for (int64_t micro = mine.begin; micro < mine.end; ++micro) {
-      const auto local = parallel.no_sync(micro + 1 < mine.end);  // only the last micro-batch communicates
-      const auto [tokens, targets] = loader.load(step, micro);    // [B, T] each
-      set_dropout_index(model, loader.index(step, micro));
+      const auto local = parallel.no_sync(micro + 1 < mine.end);     // only the last micro-batch communicates
+      const auto [tokens, targets] = loader.load(batch - 1, micro);  // [B, T] each
+      set_dropout_index(model, loader.index(batch - 1, micro));
       loss += parallel.forward_backward(tokens, targets);
     }
-    observer.on_backward(step + 1, loss);
+    observer.on_backward(step, loss);
     const StepResult result = parallel.finish(loss, plan.max_norm);  // global mean loss; norm over all ranks; clipped
-    const Guard::Verdict verdict = guard.judge(step + 1, result);    // all ranks decide alike
-    const double lr = learning_rate(plan.schedule, parallel.updates());
-    if (verdict == Guard::Verdict::Skip) {
-      parallel.skip();
-    } else {
+    std::string objection = guard.objection(step, result);           // all ranks find alike
+    if (objection.empty()) {
+      const double lr = learning_rate(plan.schedule, parallel.updates()) * observer.lr_factor(step);
       parallel.step(lr);
+      StepRecord record = record_of(step, batch, result, lr, meter);
+      look_at_parameters(parallel, record);
+      observer.on_step(record);  // log, metrics, checkpoint when due
+      objection = observer.objection();
+      done = step;
     }
-    StepRecord record = record_of(step + 1, result, verdict, lr, meter);
-    look_at_parameters(parallel, record);
-    observer.on_step(record);  // log, metrics, checkpoint when due
+    if (!objection.empty()) {
+      parallel.skip();
+      done = recovery.roll_back({step, batch, objection});
+    } else if (observer.wants_to_stop()) {
+      return done;
+    }
   }
+  return plan.last_step;
 }
 // [/snippet]
 

@@ -19,8 +19,25 @@ struct TrainPlan {
   double max_norm = 0.0;  // 0: no clipping
 };
 
-/// (all) Steps first_step + 1 … last_step. Two clocks run: the step says which data comes next, and counts skipped steps too; the
-/// completed updates say the learning rate. Both are saved with a checkpoint, nothing else decides what a step does.
-void train(Module& model, Strategy& parallel, const Loader& loader, Guard& guard, Observer& observer, const TrainPlan& plan);
+/// Where training goes on after a step that was refused.
+class Recovery {
+ public:
+  virtual ~Recovery() = default;
+  /// (all) Brings model, optimizer and guard to an earlier state. The steps that are done then. Throws AgreedFailure when there is no
+  /// way on.
+  virtual int64_t roll_back(const Refusal& refusal) = 0;
+};
+
+/// There is no way back: a refused step ends the run, exit code 6.
+class NoRecovery final : public Recovery {
+ public:
+  int64_t roll_back(const Refusal& refusal) override;
+};
+
+/// (all) Steps first_step + 1 … last_step, or fewer when an observer wants to stop; the steps that are done. Two clocks run: the step,
+/// with the guard's skipped batches, says which data comes next; the completed updates say the learning rate. Both are saved
+/// with a checkpoint, nothing else decides what a step does.
+int64_t train(Module& model, Strategy& parallel, const Loader& loader, Guard& guard, Observer& observer, Recovery& recovery,
+              const TrainPlan& plan);
 
 }  // namespace ringlet

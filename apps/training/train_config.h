@@ -6,6 +6,7 @@
 #include <string>
 
 #include "apps/training/communication_config.h"
+#include "apps/training/guard.h"
 #include "apps/training/micro_batches.h"
 #include "apps/training/tokenizer.h"
 #include "dist/make_strategy.h"
@@ -23,8 +24,12 @@ struct TrainConfig {
   int64_t global_batch_size = 0;  // G: sequences per step over all ranks; 0: ranks · B
   OptimizerConfig optimizer;
   Schedule schedule = {.kind = Schedule::Kind::Constant, .lr = 5e-3, .min_lr = 0.0, .warmup = 0, .horizon = 0};
-  double clip = 0.0;    // largest global gradient norm; 0: any
-  int64_t retries = 3;  // steps in a row that may be skipped for a loss or gradient that is not finite
+  double clip = 0.0;  // largest global gradient norm; 0: any
+  GuardConfig guard;
+  int64_t spike_at = 0;  // 0: at no step
+  double spike_lr_multiplier = 100.0;
+  int64_t nan_at = 0;  // 0: at no step
+  int64_t nan_rank = 0;
   std::string strategy = "zero1";
   BucketSizes buckets;  // ddp
 
@@ -42,6 +47,10 @@ struct TrainConfig {
   // Checkpoints
   int64_t checkpoint_every = -1;  // −1: half the steps, rounded up; 0: none
   bool checkpoint_end = false;
+  double checkpoint_minutes = 0.0;  // 0: the clock decides nothing
+  int64_t keep_checkpoints = 0;     // 0: all
+  bool checkpoint_behind = false;   // files are written while training goes on
+  bool allow_changes = false;       // --resume takes settings that differ from the checkpoint's
   std::string checkpoint_dir;
   std::string resume;
   std::optional<bool> verify_resume;

@@ -64,7 +64,19 @@ void optimization_flags(Flags& flags, TrainConfig& config, Spelled& spelled) {
   flags.real("--momentum", optimizer.momentum, kFraction, "sgd");
   flags.real("--weight-decay", optimizer.weight_decay, kNonNegative, "of matrices and embeddings, decoupled in adamw");
   flags.real("--clip", config.clip, kNonNegative, "largest global gradient norm; 0: do not clip");
-  flags.whole("--retries", config.retries, 0, 1000, "steps in a row that a loss or gradient not finite may cost");
+}
+
+void guard_flags(Flags& flags, TrainConfig& config) {
+  flags.group(
+      "Guard: a loss or gradient that is not finite, or a spike, leads back to the last checkpoint, its batch is skipped");
+  flags.mark("--no-guard", config.guard.on, false, "accept spikes; what is not finite ends the run");
+  flags.whole("--retries", config.guard.retries, 0, 1000, "rollbacks in a row that do not get past the refused step");
+  flags.real("--spike-z-score", config.guard.spike_z_score, kNonNegative,
+             "a spike is a loss so many deviations above the running mean; 0: more than twice the last loss");
+  flags.whole("--spike-at", config.spike_at, 1, kMany, "exercise: at this step, once, multiply the learning rate");
+  flags.real("--spike-lr-multiplier", config.spike_lr_multiplier, kNonNegative, "by this");
+  flags.whole("--nan-at", config.nan_at, 1, kMany, "exercise: at this step, once, the loss of one rank becomes NaN");
+  flags.whole("--nan-rank", config.nan_rank, 0, 4095, "of this rank");
 }
 
 void data_flags(Flags& flags, TrainConfig& config, Spelled& spelled) {
@@ -85,8 +97,13 @@ void checkpoint_flags(Flags& flags, TrainConfig& config, Spelled& spelled) {
       "--checkpoint-every", config.checkpoint_every, 0, kMany,
       "steps between checkpoints, the end excluded unless it is the first; 0: none; default: half the steps, rounded up");
   flags.mark("--checkpoint-end", config.checkpoint_end, true, "save after the last step too");
+  flags.real("--checkpoint-minutes", config.checkpoint_minutes, kNonNegative,
+             "also when so many minutes have passed since the last; 0: never");
+  flags.whole("--keep-checkpoints", config.keep_checkpoints, 1, kMany, "of this run, the last so many; default: all");
+  flags.mark("--checkpoint-async", config.checkpoint_behind, true, "copy the state and write files while training goes on");
   flags.text("--checkpoint-dir", config.checkpoint_dir, "default: a new folder under runs/, or the one resumed from");
   flags.text("--resume", config.resume, "go on from the latest checkpoint in this folder, or from this step's folder");
+  flags.mark("--allow-changes", config.allow_changes, true, "resume with other settings than the checkpoint's, and say which");
   flags.mark("--verify-resume", spelled.verify, true,
              "repeat the steps after the last checkpoint with fresh objects; "
              "default when they are at most 50");
@@ -158,6 +175,7 @@ CommandLine parse_train_config(int argc, const char* const* argv) {
   Flags flags("gpt_e2e", "Trains a mini-GPT on many ranks, end to end, and proves what it claims.", kExitCodeHelp);
   model_flags(flags, line.config, spelled);
   optimization_flags(flags, line.config, spelled);
+  guard_flags(flags, line.config);
   data_flags(flags, line.config, spelled);
   checkpoint_flags(flags, line.config, spelled);
   running_flags(flags, line.config, spelled);

@@ -1,29 +1,25 @@
 #include "apps/training/training_run.h"
 
-#include <charconv>
-#include <cmath>
+#include <array>
+#include <cstring>
+#include <random>
 
 #include "apps/training/failure.h"
+#include "apps/training/hex.h"
+#include "apps/training/meta.h"
+#include "collectives/control_scope.h"
 #include "dist/make_strategy.h"
 
 namespace ringlet {
 namespace {
 
-using Meta = std::map<std::string, std::string>;
-
-// A double as its bits: exact, and defined for NaN.
-std::string bits_of(double value) { return to_text(std::bit_cast<uint64_t>(value)); }
-
-template <typename T>
-T number_in(const Meta& meta, const std::string& key) {
-  const auto found = meta.find(key);
-  check<CheckpointError>(found != meta.end(), "checkpoint: the manifest lacks '{}': not written by gpt_e2e", key);
-  T value{};
-  const std::string& text = found->second;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  check<CheckpointError>(error == std::errc() && end == text.data() + text.size(), "checkpoint: '{}' is no number, got '{}'",
-                         key, text);
-  return value;
+// The same on every rank, and on no two runs.
+std::string new_run_id(Communicator& world) {
+  std::random_device source;
+  std::array<int64_t, 1> id{static_cast<int64_t>(uint64_t{source()} << 32U | source())};
+  const ControlScope control(world);
+  world.broadcast(id, 0);
+  return hex(static_cast<uint64_t>(id[0]));
 }
 
 std::string joined(const std::vector<std::string>& lines) {
@@ -38,50 +34,72 @@ std::string joined(const std::vector<std::string>& lines) {
 
 TrainingRun::TrainingRun(const TrainConfig& config, const TrainingData& data, Communicator& world)
     : config_(config),
+      data_(data),
       world_(world),
       settings_(settings_of(config, world.size(), data.dataset->fingerprint())),
       model_(config.model),
       parallel_(make_strategy(config.strategy, model_, world, config.optimizer, config.buckets)),
       loader_(*data.dataset, config.micro_batches(world.size()), config.model.seq_len, world.rank(), world.size()),
-      guard_(config.retries) {}
+      guard_(config.guard),
+      run_id_(new_run_id(world)) {}
 
-void TrainingRun::train_until(int64_t last, Observer& observer) {
+void TrainingRun::train_until(int64_t last, Observer& observer, Recovery* recovery) {
+  NoRecovery none;
   const TrainPlan plan = {.first_step = step_, .last_step = last, .schedule = config_.schedule, .max_norm = config_.clip};
-  train(model_, *parallel_, loader_, guard_, observer, plan);
-  step_ = last;
+  step_ = train(model_, *parallel_, loader_, guard_, observer, recovery != nullptr ? *recovery : none, plan);
 }
 
-Manifest TrainingRun::save(const std::string& dir, int64_t step) {
-  const GuardState& guard = guard_.state();
-  Meta meta(settings_.begin(), settings_.end());
+std::map<std::string, std::string> TrainingRun::meta(int64_t step) const {
+  std::map<std::string, std::string> meta = to_meta(guard_.state());
+  meta.insert(settings_.begin(), settings_.end());
+  meta["run"] = run_id_;
   meta["step"] = to_text(step);
   meta["updates"] = to_text(parallel_->updates());
-  meta["guard.last_loss"] = bits_of(guard.last_loss);
-  meta["guard.skipped"] = to_text(guard.skipped);
-  meta["guard.skipped_in_a_row"] = to_text(guard.skipped_in_a_row);
-  return save_checkpoint(dir, step, parallel_->state(), meta, world_);
+  return meta;
+}
+
+SavedCheckpoint TrainingRun::save(const std::string& dir, int64_t step, const SaveOptions& options) {
+  return save_checkpoint(dir, step, parallel_->state(), meta(step), world_, options);
 }
 
 std::vector<std::string> TrainingRun::load(const std::string& path) {
   const Manifest manifest = read_manifest(path, world_);
-  const Meta& meta = manifest.meta;
+  const std::map<std::string, std::string>& meta = manifest.meta;
   SettingsChange change = compare_settings(settings_, meta);
+  if (config_.allow_changes) {
+    change.announced.insert(change.announced.begin(), change.refused.begin(), change.refused.end());
+    change.refused.clear();
+  }
   if (manifest.world_size != world_.size()) {
     auto& lines = change.refused.empty() ? change.announced : change.refused;
     lines.push_back(message("{} ranks read what {} ranks wrote", world_.size(), manifest.world_size));
   }
-  check<CheckpointError>(change.refused.empty(), "checkpoint {}: belongs to another run: {}", path, joined(change.refused));
-  const auto step = number_in<int64_t>(meta, "step");
-  const auto updates = number_in<int64_t>(meta, "updates");
-  const GuardState guard = {.last_loss = std::bit_cast<double>(number_in<uint64_t>(meta, "guard.last_loss")),
-                            .skipped = number_in<int64_t>(meta, "guard.skipped"),
-                            .skipped_in_a_row = number_in<int64_t>(meta, "guard.skipped_in_a_row")};
-  check<CheckpointError>(step <= config_.steps, "checkpoint {}: is at step {}, beyond --steps {}", path, step, config_.steps);
+  check<CheckpointMismatch>(change.refused.empty(), "checkpoint {}: belongs to another run: {}", path, joined(change.refused));
+  const int64_t step = whole_in(meta, "step"), updates = whole_in(meta, "updates");
+  const GuardState guard = guard_state_in(meta);
+  const std::string& run_id = text_in(meta, "run");
+  check<CheckpointMismatch>(step <= config_.steps, "checkpoint {}: is at step {}, beyond --steps {}", path, step,
+                            config_.steps);
   load_checkpoint(path, parallel_->state(), world_);
   parallel_->adopt_state(updates);
   guard_.restore(guard);
+  run_id_ = run_id;
   step_ = step;
   return change.announced;
+}
+
+// Parameters are a function of the seed, the optimizer begins with zeros: what was can be made again, and nobody needs to keep it.
+void TrainingRun::start_over() {
+  TrainingRun fresh(config_, data_, world_);
+  const std::vector<StatePiece> from = fresh.parallel().state(), to = parallel_->state();
+  for (size_t i = 0; i < to.size(); ++i) {
+    if (Tensor data = to[i].data; data.numel() > 0) {
+      std::memcpy(data.mutable_raw_data(), from[i].data.raw_data(), static_cast<size_t>(data.bytes()));
+    }
+  }
+  parallel_->adopt_state(0);
+  guard_.restore(GuardState{});
+  step_ = 0;
 }
 
 }  // namespace ringlet

@@ -28,27 +28,35 @@ class TrainingRun {
   Gpt& model() { return model_; }
   Strategy& parallel() { return *parallel_; }
   const Loader& loader() const { return loader_; }
+  Guard& guard() { return guard_; }
   const GuardState& guard_state() const { return guard_.state(); }
   /// Steps that are done, those before a resume included.
   int64_t step() const { return step_; }
 
-  /// (all) Trains up to step `last`, with `observer` looking on.
-  void train_until(int64_t last, Observer& observer);
+  /// (all) Trains up to step `last`, or until `observer` wants to stop. Without a `recovery` a step that the guard refuses ends the run:
+  /// AgreedFailure with exit code 6.
+  void train_until(int64_t last, Observer& observer, Recovery* recovery = nullptr);
 
-  /// (all) Writes DIR/step_…: the strategy's state, the settings, and where the run stands.
-  Manifest save(const std::string& dir, int64_t step);
-  /// (all) Goes back to what the checkpoint at `path` holds. Refuses, before anything is touched, one that was written under other
-  /// settings; what differs harmlessly is returned, a line each.
+  /// The settings, and where the run stands after `step` steps: what a checkpoint keeps besides the strategy's state.
+  std::map<std::string, std::string> meta(int64_t step) const;
+  /// (all) Writes DIR/step_…: the strategy's state and `meta`.
+  SavedCheckpoint save(const std::string& dir, int64_t step, const SaveOptions& options = {});
+  /// (all) Goes back to what the checkpoint at `path` holds. Refuses (CheckpointMismatch), before anything is touched, one that was
+  /// written under other settings, unless the configuration allows that; what differs harmlessly is returned, a line each.
   std::vector<std::string> load(const std::string& path);
+  /// (all) Goes back to where it was when it was made: step 0, with the guard's state as it was then.
+  void start_over();
 
  private:
   const TrainConfig& config_;
+  const TrainingData& data_;
   Communicator& world_;
   Settings settings_;
   Gpt model_;
   std::unique_ptr<Strategy> parallel_;
   Loader loader_;
   Guard guard_;
+  std::string run_id_;  // in every checkpoint of this run, and of those that go on from it
   int64_t step_ = 0;
 };
 

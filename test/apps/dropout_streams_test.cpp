@@ -41,9 +41,10 @@ TEST_CASE("[N3] dropout masks differ between steps, micro-batches and ranks; wit
       const auto parallel = make_strategy("ddp", model, world, {});
       const OneSentence dataset;
       const Loader loader(dataset, {.sequences = 2, .batch_size = 1}, 16, world.rank(), world.size());
-      Guard guard(0);
+      Guard guard({});
+      NoRecovery recovery;
       LocalLosses losses;
-      train(model, *parallel, loader, guard, losses, {.first_step = 0, .last_step = 4, .schedule = {.lr = 0.0}});
+      train(model, *parallel, loader, guard, losses, recovery, {.first_step = 0, .last_step = 4, .schedule = {.lr = 0.0}});
       sums[static_cast<size_t>(world.rank())] = losses.sums;
     });
     std::set<double> distinct(sums[0].begin(), sums[0].end());

@@ -15,7 +15,8 @@ namespace {
 std::vector<StepRecord> falling(int64_t steps) {
   std::vector<StepRecord> records;
   for (int64_t step = 1; step <= steps; ++step) {
-    records.push_back({.step = step, .loss = 5.0 - 0.1 * static_cast<double>(step), .param_hash = 0xfedcba9876543210});
+    records.push_back(
+        {.step = step, .loss = 5.0 - 0.1 * static_cast<double>(step), .param_hash = 0xfedcba9876543210, .batch = step});
   }
   return records;
 }
@@ -55,7 +56,7 @@ TEST_CASE("invariant a: falls, within noise; says where and by how much it rises
     CHECK_THAT(loss_falls(falling(20), other, 4).line(), Contains("not applicable (a)"));
   }
   auto skipped = falling(20);
-  skipped[4].skipped = true;
+  skipped[4].batch = 6;
   CHECK(!loss_falls(skipped, config, 4).holds);
   auto resumed = falling(20);
   resumed.erase(resumed.begin(), resumed.begin() + 10);

@@ -83,7 +83,6 @@ TEST_CASE("[L2] what a resumed run is asked to do differently is refused or anno
   refused([](TrainConfig& c) { c.model.tied_head = true; }, "--tied-head");
   refused([](TrainConfig& c) { c.schedule.lr = 1e-3; }, "--lr is 0.001");
   refused([](TrainConfig& c) { c.clip = 1.0; }, "--clip");
-  refused([](TrainConfig& c) { c.strategy = "ddp"; }, "--strategy is ddp, was zero1");
   refused([](TrainConfig& c) { c.optimizer.beta2 = 0.99; }, "--beta2");
   refused([](TrainConfig& c) { c.corpus = "x"; }, "--corpus");
 
@@ -93,6 +92,17 @@ TEST_CASE("[L2] what a resumed run is asked to do differently is refused or anno
   CHECK(harmless.refused.empty());  // a constant rate has no horizon
   REQUIRE(harmless.announced.size() == 1);
   CHECK_THAT(harmless.announced.front(), Contains("--steps is 40, was 20"));
+
+  TrainConfig ddp;
+  ddp.strategy = "ddp";
+  CHECK(compare_settings(settings_of(ddp, 4, 7), saved).refused.empty());
+  CHECK_THAT(compare_settings(settings_of(ddp, 4, 7), saved).announced.front(), Contains("--strategy is ddp, was zero1"));
+  for (const auto& [flag, value] : saved) {  // a manifest that somebody took a setting out of
+    auto incomplete = saved;
+    incomplete.erase(flag);
+    REQUIRE(compare_settings(settings_of(config, 4, 7), incomplete).refused.size() == 1);
+    CHECK_THAT(compare_settings(settings_of(config, 4, 7), incomplete).refused.front(), Contains(flag));
+  }
 
   TrainConfig cosine;
   cosine.schedule.kind = Schedule::Kind::Cosine;
@@ -161,4 +171,5 @@ TEST_CASE("what mpirun ended with becomes an exit code of ours", "[preparation]"
   CHECK(exit_code_of_job(9, 0) == 5);                 // mpirun itself killed
   CHECK(exit_code_of_job(exited(1), SIGINT) == 130);  // Ctrl-C
   CHECK(exit_code_of_job(exited(1), SIGTERM) == 143);
+  CHECK(exit_code_of_job(exited(75), SIGTERM) == 75);  // saved first
 }

@@ -25,7 +25,7 @@ std::string proved(int P, const Tamper& tamper) {
     History history(5);
     run.train_until(3, history);
     run.save(folder.path(), 3);
-    Snapshot snapshot = {3, run.parallel().updates(), folder.path("step_00000003"), {}};
+    Snapshot snapshot = {3, run.parallel().updates(), folder.path("step_00000003"), 0, {}};
     copy_state(run.parallel().state(), snapshot.bytes);
     run.train_until(5, history);
     std::vector<StepRecord> records = history.records();

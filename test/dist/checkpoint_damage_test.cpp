@@ -71,8 +71,11 @@ TEST_CASE("a file that nobody needs is verified all the same [G1]", "[dist]") {
     ToyModule module;
     module.parameter("w", floats({1}));
     const auto parallel = make_strategy("zero1", module, nullptr, comm, {});
-    saves ? save_checkpoint(dir.path(), 4, parallel->state(), {}, comm)
-          : load_checkpoint(dir / "step_00000004", parallel->state(), comm);
+    if (saves) {
+      save_checkpoint(dir.path(), 4, parallel->state(), {}, comm);
+    } else {
+      load_checkpoint(dir / "step_00000004", parallel->state(), comm);
+    }
   };
   run_ranks(4, [&](Communicator& comm) { with_one_element(comm, true); });
   const std::string empty = dir / "step_00000004/rank_00003.safetensors";
@@ -122,8 +125,8 @@ TEST_CASE("a sealed manifest that contradicts itself is refused [K1] [K4]", "[di
     const char *from, *to, *part;
   };
   const std::vector<Row> rows{
-      {"\"schema_version\": 1", "\"schema_version\": 2", "reads schema version 1, got 2"},
-      {"\"schema_version\": 1", "\"schema_version\": \"1\"", "schema_version must be a whole number"},
+      {"\"schema_version\": 2", "\"schema_version\": 1", "reads schema version 2, got 1"},
+      {"\"schema_version\": 2", "\"schema_version\": \"1\"", "schema_version must be a whole number"},
       {"ringlet.checkpoint", "other", "format must be ringlet.checkpoint"},
       {"\"world_size\": 2", "\"world_size\": 3", "needs one shard for each of 3 ranks, got 2"},
       {"\"world_size\": 2", "\"world_size\": 0", "world_size must be positive"},

@@ -3,8 +3,8 @@
 
 #include <csignal>
 
-#include "dist/checkpoint_files.h"
-#include "dist/durable_file.h"
+#include "dist/checkpoint/checkpoint_files.h"
+#include "dist/checkpoint/durable_file.h"
 #include "dist/sharded_checkpoint.h"
 #include "test/dist/temporary_directory.h"
 #include "test/dist/toy_module.h"
@@ -169,6 +169,62 @@ TEST_CASE("a manifest that could not be loaded again is never published", "[dist
     CHECK(report.failures() == std::vector<std::string>{});
   }
   CHECK(names_in(dir.path()).empty());
+}
+
+TEST_CASE("the last K of this run stay, by number; what is not of this run, or lies ahead, is left alone [J5] [J6]", "[dist]") {
+  struct Row {
+    int64_t keep;
+    std::vector<int64_t> saves;
+    Names left;
+  };
+  const std::vector<Row> rows{{2, {9, 10, 100}, {"step_00000010", "step_00000100"}},
+                              {1, {1, 2, 3}, {"step_00000003"}},
+                              {2, {5, 5, 5}, {"step_00000005"}},
+                              {3, {1, 2}, {"step_00000001", "step_00000002"}},
+                              {0, {1, 2, 3}, {"step_00000001", "step_00000002", "step_00000003"}},
+                              {2, {10, 20, 30, 15}, {"step_00000010", "step_00000015", "step_00000020", "step_00000030"}}};
+  for (const Row& row : rows) {
+    for (const bool behind : {false, true}) {
+      const TemporaryDirectory dir;
+      const auto save_of = [&](const std::string& run, int64_t step, int64_t keep) {
+        run_ranks(2, [&](Communicator& comm) {
+          save_checkpoint(dir.path(), step, pieces_of(comm), {{"run", run}}, comm, {.keep = keep, .behind = behind});
+        });
+      };
+      save_of("other", 7000, 0);
+      save_of("other", 4, 0);
+      fs::create_directories(dir / "step_00000999.tmp");  // of an interrupted save
+      fs::create_directories(dir / "step_00000998");      // not complete
+      for (const int64_t step : row.saves) {
+        save_of("this", step, step == 20 || step == 30 ? 0 : row.keep);
+      }
+      Names expected = row.left;
+      expected.insert(expected.begin(), {"latest", "step_00000004"});
+      expected.insert(expected.end(), {"step_00000998", "step_00007000"});
+      std::sort(expected.begin(), expected.end());
+      CAPTURE(row.keep, row.saves, behind);
+      CHECK(names_in(dir.path()) == expected);
+      CHECK(latest(dir.path()) == checkpoint_name(row.saves.back()));
+    }
+  }
+}
+
+TEST_CASE("a save that fails takes nothing away, also where one is all that may stay [J6]", "[dist]") {
+  const TemporaryDirectory dir;
+  save(dir.path(), 10, 4);
+  for (const bool behind : {false, true}) {
+    const FileSizeLimit limit(65536);
+    auto failed = per_rank<int>(4);
+    run_ranks(4, [&](Communicator& comm) {
+      try {
+        save_checkpoint(dir.path(), 20, pieces_of(comm, 2), {}, comm, {.keep = 1, .behind = behind});
+      } catch (const CheckpointError&) {
+        failed[static_cast<size_t>(comm.rank())] = 1;
+      }
+    });
+    CHECK(failed == std::vector<int>(4, 1));
+    CHECK(names_in(dir.path()) == Names{"latest", "step_00000010"});
+  }
 }
 
 TEST_CASE("names of checkpoints are read exactly as they are written", "[dist]") {

@@ -53,7 +53,7 @@ TEST_CASE("state goes to disk and comes back byte for byte, padding and empty sh
         Job job(comm, options);
         job.train(0, 2);
         const std::vector<std::byte> before = bytes_of(job.parallel->state());
-        const Manifest manifest = save_checkpoint(dir.path(), 2, job.parallel->state(), {{"lr", "0.01"}}, comm);
+        const Manifest manifest = save_checkpoint(dir.path(), 2, job.parallel->state(), {{"lr", "0.01"}}, comm).manifest;
 
         Job fresh(comm, options);
         report.expect(bytes_of(fresh.parallel->state()) != before, "a fresh model must differ");

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "dist/sha256.h"
+#include "dist/checkpoint/sha256.h"
 #include "dist/sharded_checkpoint.h"
 #include "test/dist/temporary_directory.h"
 #include "test/dist/toy_module.h"

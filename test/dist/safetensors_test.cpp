@@ -1,7 +1,7 @@
-#include "dist/safetensors.h"
+#include "dist/checkpoint/safetensors.h"
 
-#include "dist/sha256.h"
-#include "dist/strict_json.h"
+#include "dist/checkpoint/sha256.h"
+#include "dist/checkpoint/strict_json.h"
 #include "tensor/base/check.h"
 #include "test/support/catch.h"
 #include "test/support/report.h"

@@ -1,12 +1,14 @@
-#include "dist/checkpoint_manifest.h"
+#include "dist/checkpoint/checkpoint_manifest.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 
-#include "dist/sha256.h"
-#include "dist/strict_json.h"
+#include "dist/checkpoint/durable_file.h"
+#include "dist/checkpoint/sha256.h"
+#include "dist/checkpoint/strict_json.h"
 #include "tensor/base/check.h"
 
 namespace ringlet {
@@ -19,10 +21,13 @@ constexpr std::string_view kFormat = "ringlet.checkpoint";
 constexpr std::string_view kSealBegin = ",\n \"manifest_sha256\": \"";
 constexpr std::string_view kSealEnd = "\"\n}\n";
 constexpr size_t kDigits = 64;
+constexpr int64_t kMaxManifest = int64_t{1} << 30;
+constexpr std::string_view kStepPrefix = "step_";
+constexpr size_t kStepDigits = 8;
 
 Json to_json(const ShardRecord& shard) {
-  return {{"rank", shard.rank},         {"file", shard.file},   {"offset", shard.offset},
-          {"elements", shard.elements}, {"bytes", shard.bytes}, {"sha256", shard.sha256}};
+  return {{"rank", shard.rank},   {"file", shard.file},     {"offset", shard.offset}, {"elements", shard.elements},
+          {"bytes", shard.bytes}, {"sha256", shard.sha256}, {"xxh3", shard.xxh3}};
 }
 
 Json to_json(const TensorRecord& tensor) {
@@ -128,7 +133,8 @@ std::vector<ShardRecord> read_shards(const Json& list, int world_size, const std
                       fields.whole("offset"),
                       fields.whole("elements"),
                       fields.whole("bytes"),
-                      fields.text("sha256")};
+                      fields.text("sha256"),
+                      fields.text("xxh3")};
     check<DataError>(shard.rank == rank, "{}: shards must be in the order of ranks, got rank {}", where, shard.rank);
     // Nothing but the one possible name: no path, no "..", no link to somewhere else can hide in it.
     check<DataError>(shard.file == shard_file_name(rank), "{}: file must be the plain name {}, got '{}'", where,
@@ -205,6 +211,45 @@ std::string manifest_to_json(const Manifest& manifest) {
   body.resize(body.size() - 2);  // "\n}"
   return body + std::string(kSealBegin) + sha256(body) + std::string(kSealEnd);
 }
+
+std::string checkpoint_name(int64_t step) {
+  const std::string digits = std::to_string(step);
+  return std::string(kStepPrefix) + std::string(digits.size() < kStepDigits ? kStepDigits - digits.size() : 0, '0') + digits;
+}
+
+int64_t step_of_name(std::string_view name) {
+  int64_t step = 0;
+  for (const char c : name.substr(std::min(kStepPrefix.size(), name.size()))) {
+    if (c < '0' || c > '9' || __builtin_mul_overflow(step, 10, &step) || __builtin_add_overflow(step, c - '0', &step)) {
+      return -1;
+    }
+  }
+  return name == checkpoint_name(step) ? step : -1;
+}
+
+std::string hex_of(uint64_t hash) {
+  std::string digits;
+  for (int shift = 60; shift >= 0; shift -= 4) {
+    digits += "0123456789abcdef"[hash >> shift & 15U];
+  }
+  return digits;
+}
+
+std::string read_manifest_text(const std::string& path) {
+  const std::vector<std::byte> bytes = read_regular_file(path + "/manifest.json", kMaxManifest);
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+Manifest parse_manifest_of(const std::string& path, std::string_view text) {
+  Manifest manifest = parse_manifest(text, path + "/manifest.json");
+  const std::filesystem::path normal = std::filesystem::path(path).lexically_normal();
+  const int64_t step = step_of_name((normal.has_filename() ? normal : normal.parent_path()).filename().string());
+  check<DataError>(step < 0 || step == manifest.step, "{}: is the manifest of step {}: it belongs elsewhere",
+                   path + "/manifest.json", manifest.step);
+  return manifest;
+}
+
+Manifest read_manifest_file(const std::string& path) { return parse_manifest_of(path, read_manifest_text(path)); }
 
 Manifest parse_manifest(std::string_view text, std::string_view path) {
   const std::string body = unsealed(text, path);

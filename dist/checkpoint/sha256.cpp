@@ -1,4 +1,4 @@
-#include "dist/sha256.h"
+#include "dist/checkpoint/sha256.h"
 
 #include <openssl/evp.h>
 

@@ -1,25 +1,21 @@
-#include "dist/checkpoint_files.h"
+#include "dist/checkpoint/checkpoint_files.h"
 
 #include <algorithm>
 #include <cstring>
 #include <map>
 
-#include "dist/durable_file.h"
-#include "dist/safetensors.h"
-#include "dist/sha256.h"
+#include "dist/checkpoint/durable_file.h"
+#include "dist/checkpoint/safetensors.h"
+#include "dist/checkpoint/sha256.h"
 #include "tensor/base/check.h"
+#include "tensor/base/hash.h"
 
 namespace ringlet {
 namespace {
 
-constexpr std::string_view kStepPrefix = "step_";
-constexpr size_t kStepDigits = 8;
-
 std::string entry_name(const std::string& kind, const std::string& name, int64_t begin, bool whole) {
   return whole ? message("{}/{}", kind, name) : message("{}/{}@{}", kind, name, begin);
 }
-
-std::span<const std::byte> bytes_of(const Tensor& tensor) { return {tensor.raw_data(), static_cast<size_t>(tensor.bytes())}; }
 
 // The exponent of all ones is what infinities and NaNs have in common.
 template <typename Word>
@@ -37,21 +33,6 @@ int64_t first_not_finite(std::span<const std::byte> elements, Word exponent) {
 
 }  // namespace
 
-std::string checkpoint_name(int64_t step) {
-  const std::string digits = std::to_string(step);
-  return std::string(kStepPrefix) + std::string(digits.size() < kStepDigits ? kStepDigits - digits.size() : 0, '0') + digits;
-}
-
-int64_t step_of_name(std::string_view name) {
-  int64_t step = 0;
-  for (const char c : name.substr(std::min(kStepPrefix.size(), name.size()))) {
-    if (c < '0' || c > '9' || __builtin_mul_overflow(step, 10, &step) || __builtin_add_overflow(step, c - '0', &step)) {
-      return -1;
-    }
-  }
-  return name == checkpoint_name(step) ? step : -1;
-}
-
 void check_finite(std::string_view who, DType dtype, std::span<const std::byte> elements) {
   int64_t at = -1;
   switch (dtype) {
@@ -63,43 +44,49 @@ void check_finite(std::string_view who, DType dtype, std::span<const std::byte> 
   check<DataError>(at < 0, "{}: every value must be finite, element {} is not", who, at);
 }
 
-WrittenShard write_shard(const std::string& path, std::span<const StatePiece> pieces) {
+WrittenShard write_shard(FileCalls& calls, const std::string& path, std::span<const PieceBytes> pieces) {
   SafetensorsHeader header;
   header.metadata["format"] = "ringlet";
-  for (const StatePiece& piece : pieces) {
-    if (piece.data.numel() > 0) {
-      const bool whole = piece.data.numel() == piece.full_shape.numel();
-      header.tensors.push_back({entry_name(piece.kind, piece.name, piece.begin, whole), piece.data.dtype(),
-                                whole ? piece.full_shape : Shape{piece.data.numel()}, 0, 0});
+  for (const PieceBytes& piece : pieces) {
+    if (piece.count > 0) {
+      const bool whole = piece.count == piece.full_shape.numel();
+      header.tensors.push_back({entry_name(piece.kind, piece.name, piece.begin, whole), piece.dtype,
+                                whole ? piece.full_shape : Shape{piece.count}, 0, 0});
     }
   }
   const std::string head = make_safetensors_header(header);
-  DurableFile file(path);
-  Sha256 hash;
+  DurableFile file(calls, path);
+  Sha256 sha256;
+  StreamHash xxh3;
   const auto put = [&](std::span<const std::byte> bytes) {
-    hash.update(bytes);
+    sha256.update(bytes);
+    xxh3.update(bytes);
     file.write(bytes);
   };
   put(std::as_bytes(std::span(head)));
-  WrittenShard written{static_cast<int64_t>(head.size()), {}, {}};
-  for (const StatePiece& piece : pieces) {
-    written.offsets.push_back(piece.data.numel() > 0 ? written.bytes : 0);
-    put(bytes_of(piece.data));
-    written.bytes += piece.data.bytes();
+  WrittenShard written{static_cast<int64_t>(head.size()), {}, 0, {}};
+  for (const PieceBytes& piece : pieces) {
+    written.offsets.push_back(piece.count > 0 ? written.bytes : 0);
+    put(piece.bytes);
+    written.bytes += static_cast<int64_t>(piece.bytes.size());
   }
   file.sync_and_close();
-  written.sha256 = hash.finish();
+  written.sha256 = sha256.finish();
+  written.xxh3 = xxh3.value();
   return written;
 }
 
-std::vector<std::byte> read_shard(const std::string& directory, const Manifest& manifest, int rank) {
+std::vector<std::byte> read_shard(const std::string& directory, const Manifest& manifest, int rank, HashKind kind) {
   const ShardRecord& record = manifest.shards[static_cast<size_t>(rank)];
   const std::string path = directory + "/" + record.file;
   std::vector<std::byte> bytes = read_regular_file(path, record.bytes);
   check<DataError>(static_cast<int64_t>(bytes.size()) == record.bytes, "{}: must be {} bytes long, got {}: it is truncated",
                    path, record.bytes, bytes.size());
-  const std::string hash = sha256(bytes);
-  check<DataError>(hash == record.sha256, "{}: its SHA-256 must be {}, got {}: it has been altered", path, record.sha256, hash);
+  const bool fast = kind == HashKind::Fast;
+  const std::string hash = fast ? hex_of(hash_bytes(bytes)) : sha256(bytes);
+  const std::string& wanted = fast ? record.xxh3 : record.sha256;
+  check<DataError>(hash == wanted, "{}: its {} must be {}, got {}: it has been altered", path, fast ? "xxHash3" : "SHA-256",
+                   wanted, hash);
 
   std::map<std::string, SafetensorsEntry> entries;
   for (SafetensorsEntry& entry : parse_safetensors_header(bytes, record.bytes, path).tensors) {

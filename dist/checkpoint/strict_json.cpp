@@ -1,4 +1,4 @@
-#include "dist/strict_json.h"
+#include "dist/checkpoint/strict_json.h"
 
 #include <nlohmann/json.hpp>
 #include <set>

@@ -1,4 +1,4 @@
-#include "dist/safetensors.h"
+#include "dist/checkpoint/safetensors.h"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "dist/strict_json.h"
+#include "dist/checkpoint/strict_json.h"
 #include "tensor/base/check.h"
 
 namespace ringlet {

@@ -8,13 +8,15 @@
 #include <string_view>
 #include <vector>
 
+#include "dist/checkpoint/file_calls.h"
+
 namespace ringlet {
 
 /// A new file, written from front to back.
 class DurableFile {
  public:
-  /// Must not exist yet.
-  explicit DurableFile(std::string path);
+  /// Must not exist yet. `calls` must outlive this.
+  DurableFile(FileCalls& calls, std::string path);
   /// A file that was not closed by `sync_and_close` stays behind incomplete.
   ~DurableFile();
   DurableFile(const DurableFile&) = delete;
@@ -26,6 +28,7 @@ class DurableFile {
   void sync_and_close();
 
  private:
+  FileCalls& calls_;
   std::string path_;
   int descriptor_;
 };
@@ -35,14 +38,16 @@ class DurableFile {
 std::vector<std::byte> read_regular_file(const std::string& path, int64_t max_bytes);
 
 /// Makes the entries of a directory durable: new names, renames.
-void sync_directory(const std::string& path);
-/// `path` and the directories above it, as far as they are missing.
-void make_directories(const std::string& path);
+void sync_directory(FileCalls& calls, const std::string& path);
+/// `path` and the directories above it, as far as they are missing, durable in those that hold them.
+void make_directories(FileCalls& calls, const std::string& path);
 /// A directory that must not exist yet.
-void make_directory(const std::string& path);
-/// Atomically; what stood at `to` is gone afterwards, a directory with all that was in it.
-void replace(const std::string& from, const std::string& to);
+void make_directory(FileCalls& calls, const std::string& path);
+/// Atomically and durably in the directory `parent` of both; what stood at `to` is gone afterwards, a directory with all that was in it.
+void replace(FileCalls& calls, const std::string& from, const std::string& to, const std::string& parent);
+/// From one name to another that is free, durably.
+void move(FileCalls& calls, const std::string& from, const std::string& to, const std::string& parent);
 /// Also when it does not exist. Links are removed, not followed.
-void remove_tree(const std::string& path);
+void remove_tree(FileCalls& calls, const std::string& path);
 
 }  // namespace ringlet

@@ -1,4 +1,4 @@
-// The table of contents of a checkpoint: which files there are, how long, with which SHA-256, and where in them every logical
+// The table of contents of a checkpoint: which files there are, how long, with which hashes, and where in them every logical
 // tensor lies. A JSON file whose last field is the SHA-256 of every byte before it, so that no byte of it can change unnoticed.
 #pragma once
 
@@ -21,6 +21,7 @@ struct ShardRecord {
   int64_t elements = 0;  // in this one
   int64_t bytes = 0;     // length of the file
   std::string sha256;    // 64 hex digits
+  std::string xxh3;      // 16 hex digits: xxHash3, 64 bits; ten times as fast, and no proof against intent
 };
 
 /// Elements [begin, begin + count) of a logical tensor.
@@ -41,7 +42,7 @@ struct TensorRecord {
 };
 
 struct Manifest {
-  static constexpr int64_t kSchemaVersion = 1;
+  static constexpr int64_t kSchemaVersion = 2;
 
   int64_t schema_version = kSchemaVersion;
   int64_t step = 0;
@@ -61,5 +62,19 @@ std::string manifest_to_json(const Manifest& manifest);
 /// Throws `DataError`, naming `path`, unless the text is a manifest of this schema, unaltered, and consistent in itself: names
 /// plain and as expected, one shard per rank, pieces inside their files and covering each tensor exactly.
 Manifest parse_manifest(std::string_view text, std::string_view path);
+
+/// That of the checkpoint directory `path` (DIR/step_…), whose name must say the step of the manifest.
+Manifest read_manifest_file(const std::string& path);
+/// The same of a text that has been read already.
+Manifest parse_manifest_of(const std::string& path, std::string_view text);
+/// The text, not looked at.
+std::string read_manifest_text(const std::string& path);
+
+/// "step_00000010".
+std::string checkpoint_name(int64_t step);
+/// The step of such a name; −1 for any other text.
+int64_t step_of_name(std::string_view name);
+/// 16 hex digits, as the manifest has an xxHash.
+std::string hex_of(uint64_t hash);
 
 }  // namespace ringlet

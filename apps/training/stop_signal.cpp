@@ -1,0 +1,51 @@
+#include "apps/training/stop_signal.h"
+
+#include <signal.h>
+
+namespace ringlet {
+namespace {
+
+volatile sig_atomic_t first_signal = 0;  // a signal handler can reach nothing else
+
+extern "C" void remember(int signal) {
+  if (first_signal == 0) {
+    first_signal = signal;
+  }
+}
+
+void on_stop_signals(void (*handler)(int)) {
+  struct sigaction action = {};
+  action.sa_handler = handler;
+  action.sa_flags = SA_RESTART;  // a write or a wait under way goes on
+  sigaction(SIGTERM, &action, nullptr);
+  sigaction(SIGUSR1, &action, nullptr);
+}
+
+}  // namespace
+
+StopSignal::StopSignal(bool wanted) : wanted_(wanted) {
+  first_signal = 0;
+  if (wanted_) {
+    on_stop_signals(&remember);
+  }
+}
+
+StopSignal::~StopSignal() {
+  if (wanted_) {
+    on_stop_signals(SIG_DFL);
+  }
+}
+
+int StopSignal::received() const { return wanted_ ? static_cast<int>(first_signal) : 0; }
+
+std::string name_of_signal(int signal) {
+  switch (signal) {
+    case SIGTERM: return "SIGTERM";
+    case SIGUSR1: return "SIGUSR1";
+    case SIGHUP: return "SIGHUP";
+    case SIGINT: return "SIGINT";
+    default: return "signal " + std::to_string(signal);
+  }
+}
+
+}  // namespace ringlet

@@ -1,0 +1,50 @@
+// One rank's file of a checkpoint, without any knowledge of other ranks.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dist/checkpoint/checkpoint_manifest.h"
+#include "dist/checkpoint/file_calls.h"
+#include "tensor/shape.h"
+
+namespace ringlet {
+
+/// A `StatePiece` as what a file needs of it: elements [begin, begin + count) of a logical tensor, and where their bytes lie.
+struct PieceBytes {
+  std::string name, kind;
+  Shape full_shape;
+  DType dtype = DType::F32;
+  int64_t begin = 0;
+  int64_t count = 0;
+  std::span<const std::byte> bytes;
+};
+
+/// What a rank has to tell about its file.
+struct WrittenShard {
+  int64_t bytes = 0;
+  std::string sha256;
+  uint64_t xxh3 = 0;
+  std::vector<int64_t> offsets;  // of each piece, in bytes from the start of the file; 0 for an empty one
+};
+
+/// Throws `DataError`, naming the first element that is NaN or infinite.
+void check_finite(std::string_view who, DType dtype, std::span<const std::byte> elements);
+
+/// Writes the pieces that are not empty as safetensors to `path`, which must not exist, fsynced and closed. A whole tensor is
+/// stored as "kind/name" in its shape, a part as "kind/name@begin" in one dim.
+WrittenShard write_shard(FileCalls& calls, const std::string& path, std::span<const PieceBytes> pieces);
+
+/// By which of the manifest's hashes a file is compared: every bit and any intent, or every accident at ten times the speed.
+enum class HashKind : uint8_t { Sha256, Fast };
+
+/// The bytes of the file of rank `rank` in `directory`, after its length, its hash and everything that its own header says have
+/// been compared with the manifest.
+std::vector<std::byte> read_shard(const std::string& directory, const Manifest& manifest, int rank,
+                                  HashKind kind = HashKind::Sha256);
+
+}  // namespace ringlet
