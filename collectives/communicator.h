@@ -32,6 +32,7 @@
 #include "collectives/reduce_op.h"
 #include "collectives/work.h"
 #include "tensor/base/allocator.h"
+#include "tensor/base/arena.h"
 
 namespace ringlet {
 
@@ -51,6 +52,9 @@ class Communicator {
   const std::string& group() const { return group_; }
   /// What the transport has sent or copied for this rank so far; nothing where it cannot tell.
   virtual std::optional<Moved> moved() const { return std::nullopt; }
+  /// Where to make buffers that move without being copied into and out of the transport: memory that the ranks of a host share,
+  /// WorldOptions::arena_bytes of it; ordinary memory where there is none. Outlives the communicator, not MPI.
+  virtual std::shared_ptr<Arena> arena() const { return system_arena(); }
 
   // Every verb ends with where it is called, which is told when ranks disagree: leave it out.
 

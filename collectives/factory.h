@@ -18,6 +18,8 @@ struct WorldOptions {
   std::chrono::milliseconds deadline = default_deadline();
   /// Of the backend mpi: "shm" (shared memory, all ranks on one host), "mpi" (messages), or "auto": shm where it can be.
   std::string transport = "auto";
+  /// Bytes per rank of shared memory for buffers (Communicator::arena), where the transport has any.
+  size_t arena_bytes = 0;
 };
 
 /// All ranks that were started together, over the backend `name`:

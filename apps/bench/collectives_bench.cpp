@@ -26,6 +26,7 @@ struct Flags {
   int64_t growth = 4;
   double seconds = 0.3;
   std::string transport = "auto", json;
+  bool arena = true;
 };
 
 struct Figures {
@@ -55,8 +56,11 @@ double time_batch(Communicator& world, int64_t batch, Body&& body) {
 }
 
 // All contestants take turns, so that whatever disturbs the machine disturbs them alike.
-std::vector<Figures> race(Communicator& world, Pools& pools, const Case& one, double seconds,
-                          const std::vector<std::function<void(int64_t)>>& contestants) {
+struct Contestant {
+  const Pools* pools;  // what it works on
+  std::function<void(int64_t)> run{};
+};
+std::vector<Figures> race(Communicator& world, const Case& one, double seconds, const std::vector<Contestant>& contestants) {
   constexpr int64_t kWarmUp = 1, kAtLeast = 5;
   std::vector<Figures> figures(contestants.size());
   const auto limit = Clock::now() + std::chrono::duration<double>(seconds * static_cast<double>(contestants.size()));
@@ -67,8 +71,8 @@ std::vector<Figures> race(Communicator& world, Pools& pools, const Case& one, do
       return figures;
     }
     for (size_t k = 0; k < contestants.size(); ++k) {
-      dirty(one, world, pools, repetition);
-      const double us = time_batch(world, one.batch, contestants[k]);
+      dirty(one, world, *contestants[k].pools, repetition);
+      const double us = time_batch(world, one.batch, contestants[k].run);
       if (repetition >= kWarmUp) {
         figures[k].us.push_back(us);
       }
@@ -76,39 +80,56 @@ std::vector<Figures> race(Communicator& world, Pools& pools, const Case& one, do
   }
 }
 
-nlohmann::ordered_json measure(Communicator& world, Pools& pools, const Case& one, double seconds) {
+void require_right(Communicator& world, const Case& one, const Pools& pools) {
   dirty(one, world, pools, 0);
   one.ours(0);
   std::vector<int32_t> right = {one.right() ? 1 : 0};
   world.all_reduce(right, ReduceOp::Min);
   check(right[0] == 1, "collectives_bench: {} of {} bytes gave a wrong result", one.op, one.bytes);
+}
 
-  std::vector<std::function<void(int64_t)>> contestants = {one.ours, [&](int64_t i) {
-                                                             const auto n = static_cast<size_t>(one.bytes) / sizeof(float);
-                                                             std::memcpy(pools.out.data() + static_cast<size_t>(i) * n,
-                                                                         pools.in.data() + static_cast<size_t>(i) * n,
-                                                                         n * sizeof(float));
-                                                           }};
+// The rows of one operation and size: buffers of a rank's own, and where there is an arena buffers in it.
+std::vector<nlohmann::ordered_json> measure(Communicator& world, Pools& pools, Pools* arena, const std::string& op,
+                                            int64_t bytes, double seconds) {
+  const Case one = make_case(op, bytes, world, pools);
+  require_right(world, one, pools);
+  const auto copy = [&](int64_t i) {
+    const auto n = static_cast<size_t>(one.bytes) / sizeof(float), at = static_cast<size_t>(i) * n;
+    std::memcpy(pools.out.data() + at, pools.in.data() + at, n * sizeof(float));
+  };
+  std::vector<Contestant> contestants = {{&pools, one.ours}, {&pools, copy}};
   for (const Peer& peer : one.peers) {
-    contestants.push_back(peer.run);
+    contestants.push_back({&pools, peer.run});
   }
-  const std::vector<Figures> figures = race(world, pools, one, seconds, contestants);
+  if (arena != nullptr) {
+    const Case same = make_case(op, bytes, world, *arena);
+    require_right(world, same, *arena);
+    contestants.push_back({arena, same.ours});
+  }
+  const std::vector<Figures> figures = race(world, one, seconds, contestants);
   const double gb_s = 2.0 * world.size() * static_cast<double>(one.bytes) / figures[1].median() / 1e3;
   size_t best = 2;
-  for (size_t k = 2; k < figures.size(); ++k) {
+  for (size_t k = 2; k < 2 + one.peers.size(); ++k) {
     best = figures[k].median() < figures[best].median() ? k : best;
   }
-  return {{"op", one.op},
-          {"bytes", one.bytes},
-          {"ranks", world.size()},
-          {"variant", "copy"},
-          {"algorithm", std::string(world.transport())},
-          {"ours_us", figures[0].median()},
-          {"ours_p99_us", figures[0].p99()},
-          {"mpi_us", figures[best].median()},
-          {"mpi_call", one.peers[best - 2].call},
-          {"floor_us", one.floor_bytes / gb_s / 1e3},
-          {"floor_gb_s", gb_s}};
+  const auto row = [&](const char* variant, const Figures& ours) {
+    return nlohmann::ordered_json{{"op", one.op},
+                                  {"bytes", one.bytes},
+                                  {"ranks", world.size()},
+                                  {"variant", variant},
+                                  {"algorithm", std::string(world.transport())},
+                                  {"ours_us", ours.median()},
+                                  {"ours_p99_us", ours.p99()},
+                                  {"mpi_us", figures[best].median()},
+                                  {"mpi_call", one.peers[best - 2].call},
+                                  {"floor_us", one.floor_bytes / gb_s / 1e3},
+                                  {"floor_gb_s", gb_s}};
+  };
+  std::vector<nlohmann::ordered_json> rows = {row("copy", figures[0])};
+  if (arena != nullptr) {
+    rows.push_back(row("arena", figures.back()));
+  }
+  return rows;
 }
 
 void print_row(const nlohmann::ordered_json& row) {
@@ -124,7 +145,7 @@ void print_summary(const std::vector<nlohmann::ordered_json>& rows) {
   std::map<std::string, std::vector<double>> ratios, floors;
   std::map<std::string, double> worst;
   for (const auto& row : rows) {
-    const std::string op = row["op"];
+    const std::string op = row["op"].get<std::string>() + ", " + row["variant"].get<std::string>();
     const double ratio = row["mpi_us"].get<double>() / row["ours_us"].get<double>();
     worst[op] = worst.contains(op) ? std::min(worst[op], ratio) : ratio;
     if (row["bytes"].get<int64_t>() >= 64 << 10) {
@@ -134,9 +155,9 @@ void print_summary(const std::vector<nlohmann::ordered_json>& rows) {
       floors[op].push_back(row["floor_us"].get<double>() / row["ours_us"].get<double>());
     }
   }
-  std::printf("\n%-15s %22s %16s %24s\n", "", "from 64 KB, median", "worst", "of the floor, from 4 MB");
+  std::printf("\n%-22s %22s %16s %24s\n", "", "from 64 KB, median", "worst", "of the floor, from 4 MB");
   for (const auto& [op, least] : worst) {
-    std::printf("%-15s %20.2f x %14.2f x %22.0f %%\n", op.c_str(), ratios[op].empty() ? 0 : Figures{ratios[op]}.median(), least,
+    std::printf("%-22s %20.2f x %14.2f x %22.0f %%\n", op.c_str(), ratios[op].empty() ? 0 : Figures{ratios[op]}.median(), least,
                 floors[op].empty() ? 0 : 100 * Figures{floors[op]}.median());
   }
 }
@@ -151,6 +172,7 @@ Flags parse(CLI::App& app, int argc, char** argv) {
   app.add_option("--transport", flags.transport, "as gpt_e2e takes it")
       ->check(CLI::IsMember({"mpi", "shm", "auto"}))
       ->capture_default_str();
+  app.add_flag("!--no-arena", flags.arena, "only buffers of a rank's own, not also buffers in shared memory");
   app.add_option("--json", flags.json, "Also write the rows to this file");
   app.parse(argc, argv);
   return flags;
@@ -165,7 +187,8 @@ int collectives_bench(int argc, char** argv) {
     return app.exit(error) == 0 ? 0 : 2;
   }
   const MpiSession session;
-  const auto world = make_world("mpi", {.transport = flags.transport});
+  const auto world =
+      make_world("mpi", {.transport = flags.transport, .arena_bytes = flags.arena ? Pools::bytes(flags.max_bytes) : 0});
   if (world->rank() == 0) {
     std::printf(
         "%d ranks, transport %s, fp32; us per call (median), Open MPI's best call, the floor\n%-15s %10s %-6s %11s %11s %11s "
@@ -173,13 +196,17 @@ int collectives_bench(int argc, char** argv) {
         world->size(), std::string(world->transport()).c_str(), "operation", "bytes", "", "ours", "p99", "Open MPI", "ratio",
         "floor", "of it");
   }
-  Pools pools(flags.max_bytes);
+  Pools pools(flags.max_bytes, system_arena());
+  const bool has_arena = flags.arena && world->transport() == "shm";
+  const std::unique_ptr<Pools> arena = has_arena ? std::make_unique<Pools>(flags.max_bytes, world->arena()) : nullptr;
   std::vector<nlohmann::ordered_json> rows;
   for (const std::string& op : flags.ops) {
     for (int64_t bytes = flags.min_bytes; bytes <= flags.max_bytes; bytes *= flags.growth) {
-      rows.push_back(measure(*world, pools, make_case(op, bytes, *world, pools), flags.seconds));
-      if (world->rank() == 0) {
-        print_row(rows.back());
+      for (const nlohmann::ordered_json& row : measure(*world, pools, arena.get(), op, bytes, flags.seconds)) {
+        rows.push_back(row);
+        if (world->rank() == 0) {
+          print_row(row);
+        }
       }
     }
   }

@@ -23,8 +23,9 @@ std::unique_ptr<Communicator> make_transport(MpiTransport transport, MpiOptions 
   if (!together || messages->size() == 1) {
     return messages;
   }
-  const SharedArena arena(allocate_shared_window(SharedArena::bytes(messages->size())), messages->size(),
-                          [] { return !mpi_finished(); });
+  const SharedArena arena(
+      allocate_shared_window(SharedArena::bytes(messages->size(), options.arena_bytes)), messages->size(),
+      [] { return !mpi_finished(); }, options.arena_bytes);
   if (messages->rank() == 0) {
     arena.prepare();
   }

@@ -2,13 +2,17 @@
 
 #include <utility>
 
+#include "collectives/backends/shared_direct.h"
 #include "collectives/backends/shared_movement.h"
 #include "collectives/backends/shared_reduction.h"
+#include "collectives/transports/shared_heap.h"
 #include "collectives/transports/shared_staging.h"
 #include "tensor/base/hash.h"
 
 namespace ringlet {
 namespace {
+
+constexpr size_t kSmall = size_t{16} << 10;
 
 class SharedMemoryCommunicator final : public Communicator {
  public:
@@ -24,6 +28,9 @@ class SharedMemoryCommunicator final : public Communicator {
   std::string_view name() const override { return messages_->name(); }
   std::string_view transport() const override { return "shm"; }
 
+  std::optional<Moved> moved() const override { return Moved{.bytes = static_cast<int64_t>(shared_.copied())}; }
+  std::shared_ptr<Arena> arena() const override { return heap_; }
+
   void run(const Call& call) override {
     if (size() == 1 || !is_collective(call.operation)) {
       return messages_->run(call);
@@ -35,7 +42,9 @@ class SharedMemoryCommunicator final : public Communicator {
       shared_.phases().meet();
     } else {
       shared_.expect(call.out.bytes() * static_cast<size_t>(size()));
-      (is_reduction(call.operation) ? reduce_through : move_through)(shared_, call);
+      if (!goes_direct(call) || !go_direct(shared_, call)) {
+        (is_reduction(call.operation) ? reduce_through : move_through)(shared_, call);
+      }
     }
     shared_.phases().conclude();
   }
@@ -48,6 +57,11 @@ class SharedMemoryCommunicator final : public Communicator {
   }
 
  private:
+  // Small ones are copied faster than two phases are met.
+  bool goes_direct(const Call& call) const {
+    return shared_.arena().heap_bytes() > 0 && can_go_direct(call) && call.in.bytes() > kSmall;
+  }
+
   int64_t share() const { return static_cast<int64_t>(SharedArena::share(size(), rank())); }
 
   // Parts talk by messages.
@@ -56,6 +70,10 @@ class SharedMemoryCommunicator final : public Communicator {
   uint64_t group_hash_;
   std::unique_ptr<Communicator> messages_;
   SharedStaging shared_;
+  std::shared_ptr<Arena> heap_ =
+      shared_.arena().heap_bytes() == 0
+          ? system_arena()
+          : std::make_shared<SharedHeap>(shared_.arena().heap(rank()), shared_.arena().heap_bytes(), shared_.arena().memory());
   std::shared_ptr<Allocator> allocator_ = Allocator::current();
 };
 

@@ -14,6 +14,8 @@ struct MpiOptions {
   size_t max_message_bytes = size_t{1} << 30;
   /// Who waits longer for a peer throws a CommError that names it.
   std::chrono::milliseconds deadline = std::chrono::seconds(60);
+  /// Bytes per rank of shared memory for buffers, on transports that share memory.
+  size_t arena_bytes = 0;
 };
 
 /// All ranks of the job. Starts MPI if need be. It may outlive MPI: freeing it then does nothing.

@@ -1,7 +1,9 @@
 #include "collectives/transports/shared_arena.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <new>
+#include <utility>
 
 namespace ringlet {
 namespace {
@@ -9,10 +11,9 @@ namespace {
 constexpr size_t kLongestSegment = size_t{512} << 10;  // longer ones leave the caches, shorter ones meet more often
 constexpr size_t kStagingBytes = size_t{32} << 20;     // of all ranks in one set, at most
 
-size_t head_bytes(int ranks) {
-  const size_t bytes = sizeof(SharedHead) + sizeof(SharedSeat) * static_cast<size_t>(ranks);
-  return (bytes + 4095) / 4096 * 4096;
-}
+size_t whole_pages(size_t bytes) { return (bytes + 4095) / 4096 * 4096; }
+
+size_t head_bytes(int ranks) { return whole_pages(sizeof(SharedHead) + sizeof(SharedSeat) * static_cast<size_t>(ranks)); }
 
 }  // namespace
 
@@ -55,11 +56,24 @@ size_t SharedArena::segment(int ranks) {
   return std::min(kLongestSegment, std::max(kStagingBytes / static_cast<size_t>(ranks + 1) / 4096 * 4096, size_t{65536}));
 }
 
-size_t SharedArena::bytes(int ranks) { return head_bytes(ranks) + 2 * static_cast<size_t>(ranks + 1) * segment(ranks); }
+SharedArena::SharedArena(std::shared_ptr<std::byte> memory, int ranks, std::function<bool()> mapped, size_t heap)
+    : memory_(std::move(memory)), ranks_(ranks), mapped_(std::move(mapped)), heap_(whole_pages(heap)) {}
+
+size_t SharedArena::bytes(int ranks, size_t heap) {
+  const auto P = static_cast<size_t>(ranks);
+  return head_bytes(ranks) + 2 * (P + 1) * segment(ranks) + P * whole_pages(heap);
+}
 
 size_t SharedArena::share(int ranks, int rank) {
   const size_t staging = 2 * segment(ranks);
   return rank > 0 ? staging : bytes(ranks) - static_cast<size_t>(ranks - 1) * staging;
+}
+
+std::byte* SharedArena::heap(int rank) const { return memory_.get() + bytes(ranks_) + static_cast<size_t>(rank) * heap_; }
+
+int64_t SharedArena::offset_of(int rank, const void* data, size_t bytes) const {
+  const auto begin = reinterpret_cast<uintptr_t>(data), first = reinterpret_cast<uintptr_t>(heap(rank));
+  return begin >= first && begin + bytes <= first + heap_ ? static_cast<int64_t>(begin - first) : SharedSeat::kElsewhere;
 }
 
 void SharedArena::prepare() const {

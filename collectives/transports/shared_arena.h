@@ -23,6 +23,8 @@ struct alignas(64) SharedSeat {
   std::atomic<int32_t> process{0};
   std::array<std::atomic<uint64_t>, sizeof(Fingerprint) / 8> call{};
   std::array<std::atomic<uint64_t>, sizeof(SiteText) / 8> site{};
+  static constexpr int64_t kElsewhere = -1, kNone = -2;  // not in the arena; there is no such buffer
+  std::atomic<int64_t> in{kElsewhere}, out{kElsewhere};  // the call's buffers, from the start of the rank's heap
 
   void stand(const Standing& standing);
   Standing standing() const;
@@ -43,16 +45,16 @@ struct alignas(64) SharedHead {
 /// A view of the memory; `memory` keeps it mapped.
 class SharedArena {
  public:
-  /// What `ranks` ranks need. Zeroed memory of this size, or `prepare` called once before anybody uses it.
-  static size_t bytes(int ranks);
-  /// What `rank` holds of it: its staging; rank 0 the head and the results too.
+  /// What `ranks` ranks need that want `heap` bytes each for buffers. Zeroed memory of this size, or `prepare` called once before
+  /// anybody uses it.
+  static size_t bytes(int ranks, size_t heap = 0);
+  /// What `rank` holds of it beside its heap: its staging; rank 0 the head and the results too.
   static size_t share(int ranks, int rank);
   /// Bytes of one staging.
   static size_t segment(int ranks);
 
   /// `mapped` says whether the memory is there still: MPI takes its windows with it.
-  SharedArena(std::shared_ptr<std::byte> memory, int ranks, std::function<bool()> mapped)
-      : memory_(std::move(memory)), ranks_(ranks), mapped_(std::move(mapped)) {}
+  SharedArena(std::shared_ptr<std::byte> memory, int ranks, std::function<bool()> mapped, size_t heap = 0);
   bool mapped() const { return mapped_(); }
   void prepare() const;
 
@@ -63,10 +65,18 @@ class SharedArena {
   /// The staging of `rank` for segment `k`; that of rank P is for the result.
   std::byte* staging(uint32_t k, int rank) const;
 
+  /// The memory of `rank` for buffers.
+  std::byte* heap(int rank) const;
+  size_t heap_bytes() const { return heap_; }
+  /// Where `data` begins in the heap of `rank`, or kElsewhere.
+  int64_t offset_of(int rank, const void* data, size_t bytes) const;
+  const std::shared_ptr<std::byte>& memory() const { return memory_; }
+
  private:
   std::shared_ptr<std::byte> memory_;
   int ranks_;
   std::function<bool()> mapped_;
+  size_t heap_;
 };
 
 }  // namespace ringlet

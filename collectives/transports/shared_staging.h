@@ -17,6 +17,7 @@ class SharedStaging {
       : phases_(std::move(arena), rank, ranks, deadline), rank_(rank), ranks_(ranks), segment_(SharedArena::segment(ranks)) {}
 
   SharedPhases& phases() { return phases_; }
+  const SharedArena& arena() const { return phases_.arena(); }
   int rank() const { return rank_; }
   int size() const { return ranks_; }
   /// Bytes that a rank can show at a time.
@@ -27,14 +28,19 @@ class SharedStaging {
   uint32_t set() const { return set_; }
 
   template <typename T>
-  void show(std::span<const T> data, size_t offset = 0) const {
+  void show(std::span<const T> data, size_t offset = 0) {
     if (!data.empty()) {
       std::memcpy(at<T>(rank_, set_) + offset, data.data(), data.size_bytes());
     }
+    copied_ += data.size_bytes();
   }
   template <typename T>
   const T* shown_by(int r) const {
     return at<T>(r, set_);
+  }
+  template <typename T>
+  T* own_staging() const {
+    return at<T>(rank_, set_);
   }
   /// Room for what all ranks made of segment `set` together, each a part.
   template <typename T>
@@ -44,8 +50,11 @@ class SharedStaging {
 
   /// How much all ranks together are about to take: what cannot stay in a cache goes past it.
   void expect(size_t bytes) { past_caches_ = bytes > kCached; }
+  /// Bytes that `show` and `take` have copied so far.
+  size_t copied() const { return copied_; }
   template <typename T>
-  void take(const T* from, std::span<T> to) const {
+  void take(const T* from, std::span<T> to) {
+    copied_ += to.size_bytes();
     if (past_caches_) {
       streaming_copy(to.data(), from, to.size_bytes());
     } else if (!to.empty()) {
@@ -67,6 +76,7 @@ class SharedStaging {
   size_t segment_;
   uint32_t set_ = 0;
   bool past_caches_ = false;
+  size_t copied_ = 0;
 };
 
 }  // namespace ringlet

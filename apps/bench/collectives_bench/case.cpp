@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 
 #include "tensor/base/check.h"
 
@@ -32,8 +33,20 @@ float value(int rank, int64_t repetition) { return static_cast<float>(rank + 1 +
 
 }  // namespace
 
-Pools::Pools(int64_t largest_bytes)
-    : in(static_cast<size_t>(std::max(largest_bytes, kBatchBytes)) / sizeof(float), 1.0F), out(in.size(), 1.0F) {}
+size_t Pools::bytes(int64_t largest_bytes) { return 2 * static_cast<size_t>(std::max(largest_bytes, kBatchBytes)); }
+
+Pools::Pools(int64_t largest_bytes, std::shared_ptr<Arena> source) : source_(std::move(source)) {
+  const size_t n = bytes(largest_bytes) / 2 / sizeof(float);
+  in = {static_cast<float*>(source_->acquire(n * sizeof(float))), n};
+  out = {static_cast<float*>(source_->acquire(n * sizeof(float))), n};
+  std::fill(in.begin(), in.end(), 1.0F);
+  std::fill(out.begin(), out.end(), 1.0F);
+}
+
+Pools::~Pools() {
+  source_->release(in.data(), in.size_bytes());
+  source_->release(out.data(), out.size_bytes());
+}
 
 const std::vector<std::string>& case_names() {
   static const std::vector<std::string> names = {"all_reduce", "reduce_scatter", "all_gather", "broadcast", "reduce"};
@@ -105,10 +118,10 @@ Case make_case(std::string_view op, int64_t bytes, Communicator& world, Pools& p
   return one;
 }
 
-void dirty(const Case& one, const Communicator& world, Pools& pools, int64_t repetition) {
+void dirty(const Case& one, const Communicator& world, const Pools& pools, int64_t repetition) {
   const auto n = static_cast<size_t>(one.bytes * one.batch) / sizeof(float);
-  std::fill_n(pools.in.begin(), n, value(world.rank(), repetition));
-  std::fill_n(pools.out.begin(), n, -1.0F);
+  std::fill_n(pools.in.data(), n, value(world.rank(), repetition));
+  std::fill_n(pools.out.data(), n, -1.0F);
 }
 
 }  // namespace ringlet

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,9 +14,18 @@
 namespace ringlet {
 
 /// The memory of all measurements, made once: fresh pages would be measured instead of the operation.
-struct Pools {
-  explicit Pools(int64_t largest_bytes);
-  std::vector<float> in, out;
+class Pools {
+ public:
+  /// Bytes that pools for cases of `largest_bytes` take from their arena.
+  static size_t bytes(int64_t largest_bytes);
+  Pools(int64_t largest_bytes, std::shared_ptr<Arena> source);
+  ~Pools();
+  Pools(const Pools&) = delete;
+  Pools& operator=(const Pools&) = delete;
+  std::span<float> in, out;
+
+ private:
+  std::shared_ptr<Arena> source_;
 };
 
 struct Peer {
@@ -39,6 +49,6 @@ const std::vector<std::string>& case_names();
 Case make_case(std::string_view op, int64_t bytes, Communicator& world, Pools& pools);
 
 /// Fills what a case reads with small whole numbers, other ones every time.
-void dirty(const Case& one, const Communicator& world, Pools& pools, int64_t repetition);
+void dirty(const Case& one, const Communicator& world, const Pools& pools, int64_t repetition);
 
 }  // namespace ringlet

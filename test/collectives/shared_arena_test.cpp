@@ -1,0 +1,108 @@
+// Buffers that all ranks of a host see: the same bits as from buffers of a rank's own, and memory that comes back.
+#include <atomic>
+#include <cstring>
+
+#include "collectives/transports/shared_heap.h"
+#include "test/support/catch.h"
+#include "test/support/run_shared.h"
+
+using namespace ringlet;        // NOLINT(google-build-using-namespace)
+using namespace ringlet::test;  // NOLINT(google-build-using-namespace)
+
+namespace {
+
+// n elements from the world's arena, or where `shared` is false from the heap.
+class Elements {
+ public:
+  Elements(Communicator& world, size_t n, bool shared)
+      : source_(shared ? world.arena() : system_arena()), data_(static_cast<float*>(source_->acquire(n * sizeof(float))), n) {}
+  ~Elements() { source_->release(data_.data(), data_.size_bytes()); }
+  Elements(const Elements&) = delete;
+  Elements& operator=(const Elements&) = delete;
+
+  std::span<float> all() const { return data_; }
+  std::span<float> part(int r, size_t n) const { return data_.subspan(static_cast<size_t>(r) * n, n); }
+  void fill(int rank) const {
+    for (size_t i = 0; i < data_.size(); ++i) {
+      data_[i] = 1.0F / static_cast<float>(i + 3 + static_cast<size_t>(rank) * 7);  // sums that depend on their order
+    }
+  }
+  bool same_bits(const Elements& other) const { return std::memcmp(data_.data(), other.data_.data(), data_.size_bytes()) == 0; }
+
+ private:
+  std::shared_ptr<Arena> source_;
+  std::span<float> data_;
+};
+
+// Every operation that goes direct; `out` holds all results, one after the other.
+void run_all(Communicator& world, const Elements& in, const Elements& out, size_t n) {
+  const auto P = static_cast<size_t>(world.size());
+  const int r = world.rank();
+  size_t next = 0;
+  const auto room = [&](size_t count) { return out.all().subspan(std::exchange(next, next + count), count); };
+  world.all_reduce(in.all(), room(n * P), ReduceOp::Sum);
+  const std::span<float> in_place = room(n * P);
+  std::copy(in.all().begin(), in.all().end(), in_place.begin());
+  world.all_reduce(in_place, ReduceOp::Avg);
+  world.reduce_scatter(in.all(), room(n), ReduceOp::Sum);
+  world.all_gather(in.part(r, n), room(n * P));
+  const std::span<float> reduced = room(n * P);
+  world.reduce(in.all(), reduced, ReduceOp::Max, world.size() - 1);
+  const std::span<float> sent = room(n);
+  std::copy_n(in.part(r, n).begin(), n, sent.begin());
+  world.broadcast(sent, 0);
+  const std::span<float> scattered = room(n * P);
+  std::copy(in.all().begin(), in.all().end(), scattered.begin());
+  world.reduce_scatter(scattered, scattered.subspan(static_cast<size_t>(r) * n, n), pre_mul_sum(0.5F));
+  for (size_t q = 0; q < P; ++q) {  // the other pieces are unspecified
+    std::fill_n(scattered.begin() + static_cast<int64_t>(q * n), q == static_cast<size_t>(r) ? 0 : n, 0.0F);
+  }
+  const std::span<float> gathered = room(n * P);
+  std::copy_n(in.part(r, n).begin(), n, gathered.begin() + static_cast<int64_t>(static_cast<size_t>(r) * n));
+  world.all_gather(gathered.subspan(static_cast<size_t>(r) * n, n), gathered);
+}
+
+}  // namespace
+
+TEST_CASE("buffers in the arena give the same bits as buffers outside, and mixed", "[arena]") {
+  for (const int ranks : {2, 3, 4}) {
+    for (const size_t n : {size_t{5000}, size_t{20011}}) {  // 20 KB and 80 KB a shard
+      std::atomic<int> right = 0, moved_less = 0;
+      run_shared(ranks, [&](Communicator& world) {
+        const size_t whole = n * static_cast<size_t>(ranks), results = 6 * whole + 2 * n;
+        const auto run_into = [&](const Elements& out, bool in_shared) {
+          const Elements in(world, whole, in_shared);
+          in.fill(world.rank());
+          std::fill(out.all().begin(), out.all().end(), 0.0F);
+          const int64_t before = world.moved()->bytes;
+          run_all(world, in, out, n);
+          return world.moved()->bytes - before;
+        };
+        const Elements expected(world, results, false), direct(world, results, true), mixed(world, results, true);
+        const int64_t copied = run_into(expected, false);
+        const int64_t direct_copied = run_into(direct, true);
+        run_into(mixed, world.rank() != 1);
+        right += expected.same_bits(direct) && expected.same_bits(mixed) ? 1 : 0;
+        moved_less += direct_copied < copied ? 1 : 0;
+      });
+      INFO(ranks << " ranks, shards of " << n);
+      CHECK(right == ranks);
+      CHECK(moved_less == ranks);
+    }
+  }
+}
+
+TEST_CASE("a heap in an arena gives out what there is, and takes it back", "[arena]") {
+  std::vector<std::byte> memory(1024);
+  SharedHeap heap(memory.data(), memory.size(), nullptr);
+  void* first = heap.acquire(100);  // 128 with its alignment
+  void* second = heap.acquire(512);
+  CHECK(static_cast<std::byte*>(second) == memory.data() + 128);
+  CHECK_THROWS_WITH(heap.acquire(385), "shared arena: no room for 385 bytes in 1024; make the world with more arena_bytes");
+  void* third = heap.acquire(384);
+  heap.release(first, 100);
+  heap.release(third, 384);
+  CHECK_THROWS_AS(heap.acquire(500), Error);  // two gaps, neither large enough
+  heap.release(second, 512);
+  CHECK(heap.acquire(1024) == memory.data());
+}
