@@ -1,24 +1,26 @@
 // collectives_bench: every operation and size beside Open MPI's own call and beside the floor that memory sets, in one run.
 //   mpirun -np 4 ./collectives_bench --json bench.json
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "apps/bench/collectives_bench/algorithms.h"
 #include "apps/bench/collectives_bench/case.h"
+#include "apps/bench/collectives_bench/measure.h"
 #include "collectives/backends/mpi.h"
 #include "collectives/factory.h"
 
 namespace ringlet {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 struct Flags {
   std::vector<std::string> ops = case_names();
@@ -26,59 +28,8 @@ struct Flags {
   int64_t growth = 4;
   double seconds = 0.3;
   std::string transport = "auto", json;
-  bool arena = true;
+  bool arena = true, algorithms = false;
 };
-
-struct Figures {
-  std::vector<double> us;  // per call, one of each batch
-  double median() const { return at(0.5); }
-  double p99() const { return at(0.99); }
-  double at(double q) const {
-    std::vector<double> sorted = us;
-    std::sort(sorted.begin(), sorted.end());
-    return sorted[std::min(sorted.size() - 1, static_cast<size_t>(q * static_cast<double>(sorted.size())))];
-  }
-};
-
-// Microseconds per call of one batch: from the first rank's start to the last rank's end. All ranks are on one host and share
-// its clock.
-template <typename Body>
-double time_batch(Communicator& world, int64_t batch, Body&& body) {
-  world.barrier();
-  const auto start = Clock::now();
-  for (int64_t i = 0; i < batch; ++i) {
-    body(i);
-  }
-  const auto end = Clock::now();
-  std::vector<int64_t> times = {-start.time_since_epoch().count(), end.time_since_epoch().count()};
-  world.all_reduce(times, ReduceOp::Max);
-  return static_cast<double>(times[0] + times[1]) / 1e3 / static_cast<double>(batch);
-}
-
-// All contestants take turns, so that whatever disturbs the machine disturbs them alike.
-struct Contestant {
-  const Pools* pools;  // what it works on
-  std::function<void(int64_t)> run{};
-};
-std::vector<Figures> race(Communicator& world, const Case& one, double seconds, const std::vector<Contestant>& contestants) {
-  constexpr int64_t kWarmUp = 1, kAtLeast = 5;
-  std::vector<Figures> figures(contestants.size());
-  const auto limit = Clock::now() + std::chrono::duration<double>(seconds * static_cast<double>(contestants.size()));
-  for (int64_t repetition = 0;; ++repetition) {
-    std::vector<int32_t> late = {repetition >= kAtLeast && Clock::now() > limit ? 1 : 0};
-    world.all_reduce(late, ReduceOp::Max);  // all ranks stop together
-    if (late[0] != 0) {
-      return figures;
-    }
-    for (size_t k = 0; k < contestants.size(); ++k) {
-      dirty(one, world, *contestants[k].pools, repetition);
-      const double us = time_batch(world, one.batch, contestants[k].run);
-      if (repetition >= kWarmUp) {
-        figures[k].us.push_back(us);
-      }
-    }
-  }
-}
 
 void require_right(Communicator& world, const Case& one, const Pools& pools) {
   dirty(one, world, pools, 0);
@@ -89,9 +40,9 @@ void require_right(Communicator& world, const Case& one, const Pools& pools) {
 }
 
 // The rows of one operation and size: buffers of a rank's own, and where there is an arena buffers in it.
-std::vector<nlohmann::ordered_json> measure(Communicator& world, Pools& pools, Pools* arena, const std::string& op,
-                                            int64_t bytes, double seconds) {
-  const Case one = make_case(op, bytes, world, pools);
+std::vector<nlohmann::ordered_json> measure(Communicator& world, Pools& pools, Pools* arena, GlooPeer* gloo,
+                                            const std::string& op, int64_t bytes, double seconds) {
+  const Case one = make_case(op, bytes, world, pools, gloo);
   require_right(world, one, pools);
   const auto copy = [&](int64_t i) {
     const auto n = static_cast<size_t>(one.bytes) / sizeof(float), at = static_cast<size_t>(i) * n;
@@ -100,6 +51,9 @@ std::vector<nlohmann::ordered_json> measure(Communicator& world, Pools& pools, P
   std::vector<Contestant> contestants = {{&pools, one.ours}, {&pools, copy}};
   for (const Peer& peer : one.peers) {
     contestants.push_back({&pools, peer.run});
+  }
+  if (one.gloo) {
+    contestants.push_back({&pools, one.gloo});
   }
   if (arena != nullptr) {
     const Case same = make_case(op, bytes, world, *arena);
@@ -113,17 +67,21 @@ std::vector<nlohmann::ordered_json> measure(Communicator& world, Pools& pools, P
     best = figures[k].median() < figures[best].median() ? k : best;
   }
   const auto row = [&](const char* variant, const Figures& ours) {
-    return nlohmann::ordered_json{{"op", one.op},
-                                  {"bytes", one.bytes},
-                                  {"ranks", world.size()},
-                                  {"variant", variant},
-                                  {"algorithm", std::string(world.transport())},
-                                  {"ours_us", ours.median()},
-                                  {"ours_p99_us", ours.p99()},
-                                  {"mpi_us", figures[best].median()},
-                                  {"mpi_call", one.peers[best - 2].call},
-                                  {"floor_us", one.floor_bytes / gb_s / 1e3},
-                                  {"floor_gb_s", gb_s}};
+    nlohmann::ordered_json figures_of{{"op", one.op},
+                                      {"bytes", one.bytes},
+                                      {"ranks", world.size()},
+                                      {"variant", variant},
+                                      {"algorithm", std::string(world.transport())},
+                                      {"ours_us", ours.median()},
+                                      {"ours_p99_us", ours.p99()},
+                                      {"mpi_us", figures[best].median()},
+                                      {"mpi_call", one.peers[best - 2].call},
+                                      {"floor_us", one.floor_bytes / gb_s / 1e3},
+                                      {"floor_gb_s", gb_s}};
+    if (one.gloo) {
+      figures_of["gloo_us"] = figures[2 + one.peers.size()].median();
+    }
+    return figures_of;
   };
   std::vector<nlohmann::ordered_json> rows = {row("copy", figures[0])};
   if (arena != nullptr) {
@@ -134,9 +92,11 @@ std::vector<nlohmann::ordered_json> measure(Communicator& world, Pools& pools, P
 
 void print_row(const nlohmann::ordered_json& row) {
   const double ours = row["ours_us"], mpi = row["mpi_us"], floor = row["floor_us"];
-  std::printf("%-15s %10lld %-6s %11.1f %11.1f %11.1f %8.2f %11.1f %6.0f %%\n", row["op"].get<std::string>().c_str(),
-              static_cast<long long>(row["bytes"].get<int64_t>()), row["variant"].get<std::string>().c_str(), ours,
-              row["ours_p99_us"].get<double>(), mpi, mpi / ours, floor, 100 * floor / ours);
+  const double gloo = row.contains("gloo_us") ? row["gloo_us"].get<double>() : 0;
+  std::printf("%-15s %10lld %-6s %11.1f %11.1f %11.1f %8.2f %11.1f %6.0f %% %11.1f %8.2f\n",
+              row["op"].get<std::string>().c_str(), static_cast<long long>(row["bytes"].get<int64_t>()),
+              row["variant"].get<std::string>().c_str(), ours, row["ours_p99_us"].get<double>(), mpi, mpi / ours, floor,
+              100 * floor / ours, gloo, gloo / ours);
   std::fflush(stdout);
 }
 
@@ -172,10 +132,55 @@ Flags parse(CLI::App& app, int argc, char** argv) {
   app.add_option("--transport", flags.transport, "as gpt_e2e takes it")
       ->check(CLI::IsMember({"mpi", "shm", "auto"}))
       ->capture_default_str();
+  app.add_flag("--algorithms", flags.algorithms, "instead: every algorithm over messages, beside what its cost model says");
   app.add_flag("!--no-arena", flags.arena, "only buffers of a rank's own, not also buffers in shared memory");
   app.add_option("--json", flags.json, "Also write the rows to this file");
   app.parse(argc, argv);
   return flags;
+}
+
+// A folder in which the ranks of this job find each other, and nobody else does.
+std::string meeting_folder(Communicator& world) {
+  std::vector<int64_t> process = {world.rank() == 0 ? static_cast<int64_t>(getpid()) : 0};
+  world.broadcast(process, 0);
+  return (std::filesystem::temp_directory_path() / message("collectives_bench-{}", process[0])).string();
+}
+
+std::vector<nlohmann::ordered_json> race_peers(Communicator& world, const Flags& flags) {
+  const bool speaks = world.rank() == 0;
+  if (speaks) {
+    std::printf(
+        "%d ranks, transport %s, fp32; us per call (median), Open MPI's best call, the floor, gloo (0: none)\n"
+        "%-15s %10s %-6s %11s %11s %11s %8s %11s %8s %11s %8s\n",
+        world.size(), std::string(world.transport()).c_str(), "operation", "bytes", "", "ours", "p99", "Open MPI", "ratio",
+        "floor", "of it", "gloo", "ratio");
+  }
+  const std::string folder = meeting_folder(world);
+  std::filesystem::create_directories(folder);
+  world.barrier();
+  const std::unique_ptr<GlooPeer> gloo = world.size() > 1 ? GlooPeer::join(world.rank(), world.size(), folder) : nullptr;
+  world.barrier();
+  if (speaks) {
+    std::filesystem::remove_all(folder);
+  }
+  Pools pools(flags.max_bytes, system_arena());
+  const bool has_arena = flags.arena && world.transport() == "shm";
+  const std::unique_ptr<Pools> arena = has_arena ? std::make_unique<Pools>(flags.max_bytes, world.arena()) : nullptr;
+  std::vector<nlohmann::ordered_json> rows;
+  for (const std::string& op : flags.ops) {
+    for (int64_t bytes = flags.min_bytes; bytes <= flags.max_bytes; bytes *= flags.growth) {
+      for (const nlohmann::ordered_json& row : measure(world, pools, arena.get(), gloo.get(), op, bytes, flags.seconds)) {
+        rows.push_back(row);
+        if (speaks) {
+          print_row(row);
+        }
+      }
+    }
+  }
+  if (speaks) {
+    print_summary(rows);
+  }
+  return rows;
 }
 
 int collectives_bench(int argc, char** argv) {
@@ -189,32 +194,12 @@ int collectives_bench(int argc, char** argv) {
   const MpiSession session;
   const auto world =
       make_world("mpi", {.transport = flags.transport, .arena_bytes = flags.arena ? Pools::bytes(flags.max_bytes) : 0});
-  if (world->rank() == 0) {
-    std::printf(
-        "%d ranks, transport %s, fp32; us per call (median), Open MPI's best call, the floor\n%-15s %10s %-6s %11s %11s %11s "
-        "%8s %11s %8s\n",
-        world->size(), std::string(world->transport()).c_str(), "operation", "bytes", "", "ours", "p99", "Open MPI", "ratio",
-        "floor", "of it");
-  }
-  Pools pools(flags.max_bytes, system_arena());
-  const bool has_arena = flags.arena && world->transport() == "shm";
-  const std::unique_ptr<Pools> arena = has_arena ? std::make_unique<Pools>(flags.max_bytes, world->arena()) : nullptr;
-  std::vector<nlohmann::ordered_json> rows;
-  for (const std::string& op : flags.ops) {
-    for (int64_t bytes = flags.min_bytes; bytes <= flags.max_bytes; bytes *= flags.growth) {
-      for (const nlohmann::ordered_json& row : measure(*world, pools, arena.get(), op, bytes, flags.seconds)) {
-        rows.push_back(row);
-        if (world->rank() == 0) {
-          print_row(row);
-        }
-      }
-    }
-  }
-  if (world->rank() == 0) {
-    print_summary(rows);
-    if (!flags.json.empty()) {
-      std::ofstream(flags.json) << nlohmann::ordered_json(rows).dump(1) << "\n";
-    }
+  const std::vector<nlohmann::ordered_json> rows =
+      flags.algorithms
+          ? race_algorithms({flags.ops, flags.min_bytes, flags.max_bytes, flags.growth, flags.seconds}, world->rank() == 0)
+          : race_peers(*world, flags);
+  if (world->rank() == 0 && !flags.json.empty()) {
+    std::ofstream(flags.json) << nlohmann::ordered_json(rows).dump(1) << "\n";
   }
   return 0;
 }

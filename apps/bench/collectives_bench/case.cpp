@@ -53,7 +53,7 @@ const std::vector<std::string>& case_names() {
   return names;
 }
 
-Case make_case(std::string_view op, int64_t bytes, Communicator& world, Pools& pools) {
+Case make_case(std::string_view op, int64_t bytes, Communicator& world, Pools& pools, GlooPeer* gloo) {
   const int p = world.size(), r = world.rank();
   const int64_t shard = std::max<int64_t>(1, bytes / static_cast<int64_t>(sizeof(float)) / p);
   const bool sharded = op == "reduce_scatter" || op == "all_gather";
@@ -106,6 +106,18 @@ Case make_case(std::string_view op, int64_t bytes, Communicator& world, Pools& p
     one.peers = {{"MPI_Reduce", [=](int64_t i) {
                     MPI_Reduce(slot.whole_in(i), slot.whole_out(i), as_int(n), MPI_FLOAT, MPI_SUM, kRoot, MPI_COMM_WORLD);
                   }}};
+  }
+  if (gloo != nullptr) {
+    const auto elements = static_cast<size_t>(n);
+    if (op == "all_reduce") {
+      one.gloo = [=](int64_t i) { gloo->all_reduce(slot.whole_in(i), slot.whole_out(i), elements); };
+    } else if (op == "all_gather") {
+      one.gloo = [=](int64_t i) { gloo->all_gather(slot.whole_in(i), slot.whole_out(i), static_cast<size_t>(shard)); };
+    } else if (op == "broadcast") {
+      one.gloo = [=](int64_t i) { gloo->broadcast(r == kRoot ? slot.whole_in(i) : slot.whole_out(i), elements, kRoot); };
+    } else if (op == "reduce") {
+      one.gloo = [=](int64_t i) { gloo->reduce(slot.whole_in(i), slot.whole_out(i), elements, kRoot); };
+    }
   }
   one.right = [=, &pools] {
     const bool moves = op == "all_gather" || op == "broadcast";

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "apps/bench/peers/gloo_peer.h"
 #include "collectives/communicator.h"
 
 namespace ringlet {
@@ -40,13 +41,15 @@ struct Case {
   int64_t batch = 1;                    // calls in a measurement
   double floor_bytes = 0;               // what all ranks together must read and write
   std::function<void(int64_t)> ours{};  // the i-th buffer of the batch
-  std::vector<Peer> peers{};
-  std::function<bool()> right{};  // after `ours`: the result of the first and the last element
+  std::vector<Peer> peers{};            // Open MPI's calls for it
+  std::function<void(int64_t)> gloo{};  // empty where gloo has none, or is not there
+  std::function<bool()> right{};        // after `ours`: the result of the first and the last element
 };
 
 /// The operations there are.
 const std::vector<std::string>& case_names();
-Case make_case(std::string_view op, int64_t bytes, Communicator& world, Pools& pools);
+/// `gloo` may be null.
+Case make_case(std::string_view op, int64_t bytes, Communicator& world, Pools& pools, GlooPeer* gloo = nullptr);
 
 /// Fills what a case reads with small whole numbers, other ones every time.
 void dirty(const Case& one, const Communicator& world, const Pools& pools, int64_t repetition);
