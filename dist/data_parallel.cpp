@@ -1,6 +1,7 @@
 #include "dist/data_parallel.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -53,54 +54,88 @@ std::vector<NamedParameter> agreed_parameters(Communicator& comm, const Module& 
 
 }  // namespace
 
-DataParallel::DataParallel(Module& module, LossFunction loss, Communicator& comm)
+DataParallel::DataParallel(Module& module, LossFunction loss, Communicator& comm, const Groups& groups, Cut cut,
+                           const ParallelOptions& options)
     : loss_(std::move(loss)),
       comm_(comm),
+      options_(options),
       parameters_(agreed_parameters(comm, module)),
       buffers_(module.buffers()),
-      parameter_(parameters_, comm.size()),
-      gradient_(parameter_),
+      cut_(cut),
       parameter_count_(module.parameter_count()) {
-  broadcast(comm, parameter_.data(), 0);
+  for (const std::vector<NamedParameter>& group : groups) {
+    units_.push_back(std::make_unique<Unit>(group, cut.shards));
+    broadcast(comm, units_.back()->parameter.data(), 0);
+  }
   for (const Fixed& fixed : fixed_tensors()) {
     broadcast(comm, fixed.tensor, 0);
   }
 }
+
+DataParallel::DataParallel(Module& module, LossFunction loss, Communicator& comm, const ParallelOptions& options)
+    : DataParallel(module, std::move(loss), comm, {module.parameters()}, {comm.size(), comm.rank()}, options) {}
 
 TokenSum DataParallel::forward_backward(const Tensor& tokens, const Tensor& targets) {
   check(phase_ == Phase::Accumulating,
         "forward_backward: this step's gradient is {}; every micro-batch but the last belongs under no_sync(true), and step or "
         "skip ends a step",
         phase_ == Phase::Finished ? "finished" : "communicated");
-  gradient_.begin_micro_batch();
-  const bool last = !accumulates_only();
-  if (last) {
-    begin_last_micro_batch();
-  }
-  const TokenLoss loss = loss_(tokens, targets);
-  if (loss.sum.requires_grad()) {
-    backward(loss.sum);
-  }
-  if (last) {
-    end_last_micro_batch();
-  }
-  gradient_.end_micro_batch();
-  phase_ = last ? Phase::Synced : Phase::Accumulating;
+  TokenLoss loss;
+  run_micro_batch(accumulates_only(), [&] {
+    loss = loss_(tokens, targets);
+    return loss.sum;
+  });
   return {loss.sum.item(), loss.count};
+}
+
+// [snippet: run_micro_batch]
+// A micro-batch; or, without a `forward`, what a rank that has none left adds to the others': zeros, and its part in their collectives.
+void DataParallel::run_micro_batch(bool more, const std::function<Var()>& forward) {
+  const bool last = in_rounds() ? !another_round(more) : !more;
+  const bool reduces = last || options_.reduce_every_micro_batch;
+  begin_micro_batch(reduces);
+  const bool idle = forward == nullptr;
+  const Var loss = idle ? Var() : forward();
+  if (idle) {
+    idle_forward();
+  }
+  begin_backward();
+  if (idle) {
+    idle_backward();
+  } else if (loss.requires_grad()) {
+    backward(loss);
+  }
+  end_micro_batch(reduces);
+  most_rounds_ = std::max(most_rounds_, ++rounds_);
+  phase_ = last ? Phase::Synced : Phase::Accumulating;
+}
+// [/snippet]
+
+// Whether any rank has another micro-batch after this one.
+bool DataParallel::another_round(bool more) {
+  std::array<int32_t, 1> any{more ? 1 : 0};
+  comm_.all_reduce(any, ReduceOp::Max);
+  return any[0] != 0;
 }
 
 TokenSum DataParallel::evaluate(const Tensor& tokens, const Tensor& targets) {
   const NoGrad no_grad;
+  begin_evaluation();
   const TokenLoss loss = loss_(tokens, targets);
+  end_evaluation();
   return {loss.sum.item(), loss.count};
 }
 
 StepResult DataParallel::finish(const LossSum& local, double max_norm) {
   check(phase_ != Phase::Finished, "finish: this step is finished already; step or skip ends it");
-  gradient_.finish();
-  reduce_gradient();
+  while (phase_ != Phase::Synced) {
+    run_micro_batch(false, nullptr);
+  }
+  finish_reduction();
   StepSums sums{local.sum(), local.count(), {}};
-  sums.squares.add(my_shard(gradient()));
+  for (const Tensor& shard : gradient_shards()) {
+    sums.squares.add(shard);
+  }
   sums.all_reduce(comm_);
 
   const int64_t count = std::max<int64_t>(sums.tokens, 1);  // without a token the sums are 0, and so are the means
@@ -110,7 +145,9 @@ StepResult DataParallel::finish(const LossSum& local, double max_norm) {
   result_.finite = std::isfinite(result_.loss) && std::isfinite(result_.grad_norm);
   if (result_.finite) {
     result_.coefficient = clip_coefficient(result_.grad_norm, max_norm);
-    divide_and_scale(used_gradient(), count, result_.coefficient);
+    for (const Tensor& gradient : used_gradients()) {
+      divide_and_scale(gradient, count, result_.coefficient);
+    }
   }
   phase_ = Phase::Finished;
   return result_;
@@ -127,25 +164,43 @@ void DataParallel::step(double lr) {
 
 void DataParallel::skip() {
   forget_reduction();
-  gradient_.clear();
+  for (const auto& unit : units_) {
+    unit->gradient.clear();
+  }
+  rounds_ = 0;
   phase_ = Phase::Accumulating;
 }
 
 double DataParallel::parameter_norm() {
   SquareSum sum;
-  sum.add(parameter_.data());  // padding is 0
+  for (const auto& unit : units_) {
+    sum.add(unit->parameter.data());  // padding is 0
+  }
+  add_frozen(sum);
+  return sum.norm();
+}
+
+void DataParallel::add_frozen(SquareSum& sum) const {
   for (const NamedParameter& parameter : parameters_) {
     if (!parameter.var.requires_grad()) {
       sum.add(parameter.var.data().contiguous());
     }
   }
-  return sum.norm();
 }
 
 uint64_t DataParallel::parameter_hash() {
   uint64_t hash = 0;
   for (const NamedParameter& parameter : parameters_) {
-    hash += ringlet::parameter_hash(parameter.name, 0, parameter.var.data().contiguous());
+    if (!parameter.var.requires_grad()) {
+      hash += ringlet::parameter_hash(parameter.name, 0, parameter.var.data().contiguous());
+    }
+  }
+  for (size_t u = 0; u < units_.size(); ++u) {
+    unshard(u);
+    for (const FlatParameter::Entry& entry : units_[u]->parameter.entries()) {
+      hash += ringlet::parameter_hash(entry.name, 0, entry.var.data());
+    }
+    reshard(u);
   }
   return hash;
 }
@@ -169,18 +224,22 @@ std::vector<DataParallel::Fixed> DataParallel::fixed_tensors() const {
 }
 
 std::vector<StatePiece> DataParallel::state() {
-  const auto& entries = parameter_.entries();
   std::vector<StatePiece> pieces;
-  for (size_t i = 0; i < entries.size(); ++i) {
-    const FlatParameter::Overlap mine = shard_overlap(i, comm_.rank());
-    pieces.push_back({entries[i].name, "master", entries[i].var.shape(), mine.begin_in_entry,
-                      master_shard().narrow(0, mine.begin_in_range, mine.count)});
-  }
-  for (size_t kind = 0; kind < optimizer().state_kinds().size(); ++kind) {
-    for (size_t i = 0; i < entries.size(); ++i) {
-      pieces.push_back({entries[i].name, optimizer().state_kinds()[kind], entries[i].var.shape(),
-                        shard_overlap(i, comm_.rank()).begin_in_entry, optimizer_state_shard(kind, i)});
-    }
+  const auto add = [&](const FlatParameter::Entry& entry, const std::string& kind, int64_t begin, const Tensor& data) {
+    pieces.push_back({entry.name, kind, entry.var.shape(), begin, saves() ? data : data.narrow(0, 0, 0)});
+  };
+  for_each_entry([&](size_t u, size_t e, size_t) {
+    const FlatParameter& parameter = units_[u]->parameter;
+    const FlatParameter::Overlap mine = shard_overlap(parameter, e, cut_.mine);
+    add(parameter.entries()[e], "master", mine.begin_in_entry, master_shard(u).narrow(0, mine.begin_in_range, mine.count));
+  });
+  for (size_t kind = 0; kind < optimizer_->state_kinds().size(); ++kind) {
+    for_each_entry([&](size_t u, size_t e, size_t slice) {
+      const FlatParameter& parameter = units_[u]->parameter;
+      const FlatParameter::Overlap mine = shard_overlap(parameter, e, cut_.mine);
+      add(parameter.entries()[e], optimizer_->state_kinds()[kind], mine.begin_in_entry,
+          optimizer_state_shard(kind, slice, mine));
+    });
   }
   for (const Fixed& fixed : fixed_tensors()) {
     const int64_t count = fixed.owner == comm_.rank() ? fixed.tensor.numel() : 0;
@@ -192,24 +251,37 @@ std::vector<StatePiece> DataParallel::state() {
 
 void DataParallel::adopt_state(int64_t updates) {
   skip();
-  optimizer().set_updates(updates);
+  optimizer_->set_updates(updates);
   spread_state();
   for (const Fixed& fixed : fixed_tensors()) {
     broadcast(comm_, fixed.tensor, fixed.owner);
   }
 }
 
-MemoryFormula DataParallel::memory_formula_of(int64_t optimizer_bytes) const {
-  MemoryFormula formula{parameter_.data().bytes(), gradient_.copies() * parameter_.data().bytes(), optimizer_bytes};
+int64_t DataParallel::fixed_bytes() const {
+  int64_t bytes = 0;
   for (const Fixed& fixed : fixed_tensors()) {
-    formula.parameters += fixed.tensor.bytes();
+    bytes += fixed.tensor.bytes();
   }
+  return bytes;
+}
+
+MemoryFormula DataParallel::whole_model_formula(int64_t optimizer_bytes) const {
+  const int64_t flat = unit().parameter.data().bytes();
+  MemoryFormula formula{.parameters = flat + fixed_bytes(),
+                        .gradients = unit().gradient.copies() * flat,
+                        .optimizer = optimizer_bytes,
+                        .largest_shard = unit().parameter.shard_numel()};
+  formula.parameters_peak = formula.parameters;
+  formula.gradients_peak = formula.gradients;
   return formula;
 }
 
-void DataParallel::gather_shards(Tensor flat) {
-  const Tensor mine = my_shard(flat);
-  comm_.all_gather(const_buffer_of(mine), buffer_of(flat));
+void DataParallel::make_whole(bool whole) {
+  check(phase_ == Phase::Accumulating && rounds_ == 0, "summon: parameters may be summoned between steps, not within one");
+  for (size_t u = 0; u < units_.size(); ++u) {
+    whole ? unshard(u) : reshard(u);
+  }
 }
 
 }  // namespace ringlet

@@ -1,18 +1,22 @@
-// What all data-parallel strategies share whose ranks compute with the whole parameters: forward and backward into a flat
-// gradient, one division, one norm, clipping. They differ in how the gradient is reduced and in which part of it a rank
-// updates.
+// What all data-parallel strategies share: forward and backward into flat gradients, one division, one norm, clipping, one optimizer,
+// state as logical pieces. They differ in how the parameters are cut into units, in when a unit's parameters are whole on a rank, in
+// how its gradient is reduced, and in which part of it a rank updates.
 //
 // (all): every rank calls it, in the same order; it communicates.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "collectives/communicator.h"
 #include "dist/flat_gradient.h"
 #include "dist/flat_parameter.h"
+#include "dist/global_norm.h"
 #include "dist/optimizer_config.h"
+#include "dist/parallel_options.h"
 #include "dist/strategy.h"
 
 namespace ringlet {
@@ -30,49 +34,92 @@ class DataParallel : public Strategy {
   std::vector<StatePiece> state() override;
   void adopt_state(int64_t updates) override;
   int64_t parameter_count() const override { return parameter_count_; }
-  int64_t updates() const override { return optimizer().updates(); }
+  int64_t updates() const override { return optimizer_->updates(); }
 
  protected:
+  /// What is flattened, moved and reduced at once: the whole module, or a layer.
+  struct Unit {
+    Unit(const std::vector<NamedParameter>& parameters, int shards) : parameter(parameters, shards), gradient(parameter) {}
+    FlatParameter parameter;
+    FlatGradient gradient;
+  };
+  /// Among how many ranks a unit is cut, and which piece is this rank's.
+  struct Cut {
+    int shards = 1;
+    int mine = 0;
+  };
+  /// The parameters that a unit consists of; frozen ones belong to none.
+  using Groups = std::vector<std::vector<NamedParameter>>;
+
   /// (all) Refuses modules that differ between ranks; then the parameters and buffers of rank 0 become everybody's.
-  DataParallel(Module& module, LossFunction loss, Communicator& comm);
+  DataParallel(Module& module, LossFunction loss, Communicator& comm, const Groups& groups, Cut cut,
+               const ParallelOptions& options);
+  /// As one unit, cut among all ranks.
+  DataParallel(Module& module, LossFunction loss, Communicator& comm, const ParallelOptions& options);
 
   Communicator& comm() const { return comm_; }
-  const FlatParameter& parameter() const { return parameter_; }
-  const Tensor& gradient() const { return gradient_.sum(); }
-  FlatGradient& flat_gradient() { return gradient_; }
-  /// This rank's 1/N of a flat tensor.
-  Tensor my_shard(const Tensor& flat) const { return flat.narrow(0, shard_begin(), parameter_.shard_numel()); }
-  int64_t shard_begin() const { return comm_.rank() * parameter_.shard_numel(); }
-  /// What an entry of the flat parameter and the shard of `rank` have in common.
-  FlatParameter::Overlap shard_overlap(size_t entry, int rank) const {
-    const int64_t n = parameter_.shard_numel();
-    return parameter_.overlap(parameter_.entries()[entry], rank * n, (rank + 1) * n);
+  const ParallelOptions& options() const { return options_; }
+  const std::vector<std::unique_ptr<Unit>>& units() const { return units_; }
+  /// The only one.
+  Unit& unit() const { return *units_.front(); }
+  const Cut& cut() const { return cut_; }
+  /// This rank's piece of a flat tensor of `unit`.
+  Tensor my_shard(const Unit& unit, const Tensor& flat) const {
+    return flat.narrow(0, shard_begin(unit), unit.parameter.shard_numel());
   }
-  /// (all) Every rank's shard of a flat tensor becomes everybody's.
-  void gather_shards(Tensor flat);
-  /// Parameters and gradients held, the same in every strategy of this kind; the optimizer's bytes are the strategy's own.
-  MemoryFormula memory_formula_of(int64_t optimizer_bytes) const;
+  int64_t shard_begin(const Unit& unit) const { return cut_.mine * unit.parameter.shard_numel(); }
+  /// What an entry of a flat parameter and the shard of `rank` have in common.
+  static FlatParameter::Overlap shard_overlap(const FlatParameter& parameter, size_t entry, int rank) {
+    const int64_t n = parameter.shard_numel();
+    return parameter.overlap(parameter.entries()[entry], rank * n, (rank + 1) * n);
+  }
+  /// Over slices of all units, in their order.
+  void set_optimizer(std::unique_ptr<Optimizer> optimizer) { optimizer_ = std::move(optimizer); }
+  Optimizer& optimizer() const { return *optimizer_; }
+  void add_frozen(SquareSum& sum) const;
+  /// Frozen parameters and buffers, which every rank holds whole.
+  int64_t fixed_bytes() const;
+  /// Of a strategy whose ranks compute with one unit that is always whole.
+  MemoryFormula whole_model_formula(int64_t optimizer_bytes) const;
+  /// Micro-batches, or rounds of them, of the longest step so far.
+  int64_t most_rounds() const { return most_rounds_; }
 
  private:
-  /// Around the step's last micro-batch: what is complete may be reduced while it still computes.
-  virtual void begin_last_micro_batch() {}
-  virtual void end_last_micro_batch() {}
+  // A micro-batch, in this order. `reduces`: its gradients, with those that wait, are to be summed over ranks.
+  virtual void begin_micro_batch(bool reduces) = 0;
+  virtual void begin_backward() {}
+  virtual void end_micro_batch(bool reduces) = 0;
+  /// In place of forward and backward, on a rank that has no micro-batch left while others have.
+  virtual void idle_forward() {}
+  virtual void idle_backward() {}
+  /// Around a forward pass without gradients.
+  virtual void begin_evaluation() {}
+  virtual void end_evaluation() {}
+  /// Whether ranks communicate in micro-batches that only accumulate, so that all must have equally many.
+  virtual bool in_rounds() const { return options_.reduce_every_micro_batch; }
+  /// Waits for what is under way: Σ over ranks is there, whole, or this rank's shards of it at least.
+  virtual void finish_reduction() {}
   /// The step is over, or dropped.
   virtual void forget_reduction() {}
-  /// (all) gradient() = Σ over ranks: whole, or this rank's shard of it at least. Not called when a micro-batch threw.
-  virtual void reduce_gradient() = 0;
-  /// The part of gradient() that is reduced and will be used.
-  virtual Tensor used_gradient() const = 0;
+
+  /// Of the reduced gradient: pieces that together, over all ranks, hold each logical element once.
+  virtual std::vector<Tensor> gradient_shards() const = 0;
+  /// The part of it that is reduced and will be used by this rank.
+  virtual std::vector<Tensor> used_gradients() const = 0;
   /// (all) One optimizer update, and equal parameters everywhere afterwards.
   virtual void update(double lr) = 0;
-  virtual const Optimizer& optimizer() const = 0;
-  virtual Optimizer& optimizer() = 0;
-  /// This rank's range of the parameters in full precision.
-  virtual Tensor master_shard() const = 0;
-  /// The optimizer's state of `entry` as far as it lies in this rank's shard.
-  virtual Tensor optimizer_state_shard(size_t kind, size_t entry) const = 0;
+  /// This rank's range of a unit's parameters in full precision.
+  virtual Tensor master_shard(size_t unit) const = 0;
+  /// State `kind` of the optimizer's `slice`, an entry of a unit, as far as it lies in this rank's shard: `mine` of the entry.
+  virtual Tensor optimizer_state_shard(size_t kind, size_t slice, const FlatParameter::Overlap& mine) const = 0;
+  /// Whether this rank's shards are in `state()`: others may have the same.
+  virtual bool saves() const { return true; }
   /// (all) Shards of the state have been overwritten: copies of them elsewhere follow.
   virtual void spread_state() = 0;
+  /// (all) The parameters of a unit become whole, for reading; or go back to what they were.
+  virtual void unshard(size_t /*unit*/) {}
+  virtual void reshard(size_t /*unit*/) {}
+  void make_whole(bool whole) override;
 
   /// A frozen parameter or a buffer: held whole by every rank, saved by its owner.
   struct Fixed {
@@ -82,16 +129,34 @@ class DataParallel : public Strategy {
     int owner;
   };
   std::vector<Fixed> fixed_tensors() const;
+  bool another_round(bool more);
+  void run_micro_batch(bool more, const std::function<Var()>& forward);
+  /// visit(unit, entry, slice of the optimizer)
+  template <typename Visit>
+  void for_each_entry(Visit&& visit) const {
+    size_t slice = 0;
+    for (size_t u = 0; u < units_.size(); ++u) {
+      const FlatParameter& parameter = units_[u]->parameter;
+      for (size_t e = 0; e < parameter.entries().size(); ++e) {
+        visit(u, e, slice++);
+      }
+      slice += parameter.padding_in(cut_.mine) > 0 ? 1 : 0;
+    }
+  }
 
   enum class Phase : uint8_t { Accumulating, Synced, Finished };
 
   LossFunction loss_;
   Communicator& comm_;
+  ParallelOptions options_;
   std::vector<NamedParameter> parameters_;
   std::vector<NamedBuffer> buffers_;
-  FlatParameter parameter_;
-  FlatGradient gradient_;
+  Cut cut_;
+  std::vector<std::unique_ptr<Unit>> units_;
+  std::unique_ptr<Optimizer> optimizer_;
   int64_t parameter_count_ = 0;
+  int64_t rounds_ = 0;  // of this step
+  int64_t most_rounds_ = 0;
   Phase phase_ = Phase::Accumulating;
   StepResult result_;
 };

@@ -7,19 +7,51 @@
 namespace ringlet {
 
 // [snippet: overlap]
-Ddp::Ddp(Module& module, LossFunction loss, Communicator& communicator, const OptimizerConfig& config, const BucketSizes& sizes)
-    : DataParallel(module, std::move(loss), communicator),
-      optimizer_(make_optimizer(config, parameter().slices(parameter().data(), gradient(), 0))),
-      buckets_(parameter(), sizes, [this](int64_t begin, int64_t end) {
-        Tensor bucket = flat_gradient().finish_range(begin, end);
-        under_way_.push_back(comm().start_all_reduce(buffer_of(bucket), ReduceOp::Sum));
-      }) {}
+Ddp::Ddp(Module& module, LossFunction loss, Communicator& communicator, const OptimizerConfig& config,
+         const ParallelOptions& options)
+    : DataParallel(module, std::move(loss), communicator, options),
+      buckets_(unit().parameter, options.buckets, [this](int64_t begin, int64_t end) { send(begin, end); }) {
+  const FlatParameter& parameter = unit().parameter;
+  set_optimizer(make_optimizer(config, parameter.slices(parameter.data(), unit().gradient.reserve(), 0)));
+}
 
-void Ddp::reduce_gradient() {
-  buckets_.send_rest();  // on a rank without a micro-batch all of them leave here
+void Ddp::begin_micro_batch(bool reduces) {
+  unit().gradient.begin_micro_batch();
+  if (reduces) {
+    buckets_.open();
+  }
+}
+
+void Ddp::send(int64_t begin, int64_t end) {
+  FlatGradient& gradient = unit().gradient;
+  Tensor bucket =
+      options().reduce_every_micro_batch ? gradient.term().narrow(0, begin, end - begin) : gradient.finish_range(begin, end);
+  under_way_.push_back(comm().start_all_reduce(buffer_of(bucket), ReduceOp::Sum));
+  if (!options().overlap) {
+    under_way_.back().wait();
+  }
+}
+
+void Ddp::end_micro_batch(bool reduces) {
+  if (reduces) {
+    buckets_.send_rest();  // on a rank without a micro-batch all of them leave here
+  }
+  if (options().reduce_every_micro_batch) {
+    wait_for_buckets();  // terms are joined when they are sums over ranks
+    forget_reduction();
+  }
+  unit().gradient.end_micro_batch();
+}
+
+void Ddp::wait_for_buckets() {
   for (Work& work : under_way_) {
     work.wait();
   }
+}
+
+void Ddp::finish_reduction() {
+  wait_for_buckets();
+  unit().gradient.finish();
 }
 
 void Ddp::forget_reduction() {
@@ -28,25 +60,27 @@ void Ddp::forget_reduction() {
 }
 // [/snippet]
 
-Tensor Ddp::optimizer_state_shard(size_t kind, size_t entry) const {
-  const FlatParameter::Overlap mine = shard_overlap(entry, comm().rank());
-  return optimizer_->state(kind, entry).narrow(0, mine.begin_in_entry, mine.count);
+Tensor Ddp::optimizer_state_shard(size_t kind, size_t slice, const FlatParameter::Overlap& mine) const {
+  return optimizer().state(kind, slice).narrow(0, mine.begin_in_entry, mine.count);
 }
 
 void Ddp::spread_state() {
-  gather_shards(parameter().data());
-  for (size_t kind = 0; kind < optimizer_->state_kinds().size(); ++kind) {
-    for (size_t entry = 0; entry < parameter().entries().size(); ++entry) {
+  FlatParameter& parameter = unit().parameter;
+  const Tensor mine = my_shard(unit(), parameter.data());
+  comm().all_gather(const_buffer_of(mine), buffer_of(parameter.data()));
+  for (size_t kind = 0; kind < optimizer().state_kinds().size(); ++kind) {
+    for (size_t entry = 0; entry < parameter.entries().size(); ++entry) {
       for (int rank = 0; rank < comm().size(); ++rank) {
-        const FlatParameter::Overlap part = shard_overlap(entry, rank);
-        broadcast(comm(), optimizer_->state(kind, entry).narrow(0, part.begin_in_entry, part.count), rank);
+        const FlatParameter::Overlap part = shard_overlap(parameter, entry, rank);
+        broadcast(comm(), optimizer().state(kind, entry).narrow(0, part.begin_in_entry, part.count), rank);
       }
     }
   }
 }
 
 MemoryFormula Ddp::memory_formula() const {
-  return memory_formula_of(static_cast<int64_t>(optimizer_->state_kinds().size()) * parameter().data().bytes());
+  const auto kinds = static_cast<int64_t>(optimizer().state_kinds().size());
+  return whole_model_formula(kinds * unit().parameter.data().bytes());
 }
 
 }  // namespace ringlet

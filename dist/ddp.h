@@ -5,7 +5,6 @@
 //   memory with AdamW: 4P parameters + 4P gradients + 8P moments = 16P.
 #pragma once
 
-#include <memory>
 #include <vector>
 
 #include "dist/data_parallel.h"
@@ -15,27 +14,28 @@ namespace ringlet {
 
 class Ddp final : public DataParallel {
  public:
-  Ddp(Module& module, LossFunction loss, Communicator& comm, const OptimizerConfig& config, const BucketSizes& sizes = {});
+  Ddp(Module& module, LossFunction loss, Communicator& comm, const OptimizerConfig& config,
+      const ParallelOptions& options = {});
 
   std::string_view name() const override { return "ddp"; }
   MemoryFormula memory_formula() const override;
 
  private:
-  void begin_last_micro_batch() override { buckets_.open(); }
-  void end_last_micro_batch() override { buckets_.send_rest(); }
+  void begin_micro_batch(bool reduces) override;
+  void end_micro_batch(bool reduces) override;
+  void send(int64_t begin, int64_t end);
+  void wait_for_buckets();
+  void finish_reduction() override;
   void forget_reduction() override;
-  void reduce_gradient() override;
-  Tensor used_gradient() const override { return gradient(); }
-  void update(double lr) override { optimizer_->step(lr); }
-  const Optimizer& optimizer() const override { return *optimizer_; }
-  Optimizer& optimizer() override { return *optimizer_; }
-  Tensor master_shard() const override { return my_shard(parameter().data()); }
-  Tensor optimizer_state_shard(size_t kind, size_t entry) const override;
+  std::vector<Tensor> gradient_shards() const override { return {my_shard(unit(), unit().gradient.sum())}; }
+  std::vector<Tensor> used_gradients() const override { return {unit().gradient.sum()}; }
+  void update(double lr) override { optimizer().step(lr); }
+  Tensor master_shard(size_t) const override { return my_shard(unit(), unit().parameter.data()); }
+  Tensor optimizer_state_shard(size_t kind, size_t slice, const FlatParameter::Overlap& mine) const override;
   void spread_state() override;
 
-  std::unique_ptr<Optimizer> optimizer_;  // over the whole flat parameter
   GradientBuckets buckets_;
-  std::vector<Work> under_way_;  // all_reduces of buckets of this step
+  std::vector<Work> under_way_;  // all_reduces of buckets
 };
 
 }  // namespace ringlet

@@ -6,8 +6,6 @@
 
 namespace ringlet {
 
-FlatGradient::FlatGradient(const FlatParameter& parameter) : parameter_(parameter) { point_variables_at(0); }
-
 void FlatGradient::point_variables_at(size_t buffer) {
   if (buffer == buffers_.size()) {
     const Tensor& like = parameter_.data();
@@ -21,6 +19,11 @@ void FlatGradient::point_variables_at(size_t buffer) {
     Var var = parameter_.entries()[i].var;
     var.set_grad(views_[buffer][i]);
   }
+}
+
+const Tensor& FlatGradient::reserve() {
+  point_variables_at(0);
+  return sum();
 }
 
 void FlatGradient::begin_micro_batch() {
@@ -58,10 +61,17 @@ void FlatGradient::end_micro_batch() {
   finished_ = 0;
 }
 
-void FlatGradient::finish() {
-  if (order_.terms() == 0) {
-    std::memset(buffers_[0].mutable_raw_data(), 0, static_cast<size_t>(buffers_[0].bytes()));
+void FlatGradient::release() {
+  clear();
+  buffers_.clear();
+  views_.clear();
+  for (const FlatParameter::Entry& entry : parameter_.entries()) {
+    Var var = entry.var;
+    var.clear_grad();
   }
+}
+
+void FlatGradient::finish() {
   order_.fold([this](int lower) { join(lower); });
   point_variables_at(0);
 }

@@ -12,13 +12,18 @@ namespace ringlet {
 
 class FlatGradient {
  public:
-  explicit FlatGradient(const FlatParameter& parameter);
+  explicit FlatGradient(const FlatParameter& parameter) : parameter_(parameter) {}
+
+  /// Takes the memory of `sum()` now, not with the first micro-batch: for an optimizer that will read it there.
+  const Tensor& reserve();
 
   /// Makes room for one more term: zeros, to which backward adds.
   void begin_micro_batch();
   /// Of the step's last micro-batch, while it still computes: elements [begin, end) are complete. Joins there what waits, and
   /// returns that range of `sum()`. Otherwise (after `finish`) the range is just that. The same bits as joining all at once.
   Tensor finish_range(int64_t begin, int64_t end);
+  /// The open term. When each is reduced over ranks by itself, before it is joined.
+  Tensor term() const { return buffers_[static_cast<size_t>(order_.depth())]; }
   /// The term is complete. Either no range of it was finished, or all were, and it was the last.
   void end_micro_batch();
   /// Joins what waits; `sum()` is then the step's gradient on this rank, zeros if there was no micro-batch.
@@ -30,10 +35,13 @@ class FlatGradient {
     finished_ = 0;
   }
 
-  /// [padded_numel()], the same memory in every step; the variables' gradients are views of it after `finish`.
+  /// Starts the next step without any memory, until the next `begin_micro_batch`; variables have no gradient meanwhile.
+  void release();
+
+  /// [padded_numel()], the same memory in every step unless released; the variables' gradients are views of it after `finish`.
   const Tensor& sum() const { return buffers_.front(); }
   int64_t micro_batches() const { return order_.terms(); }
-  /// Flat tensors held: 1 + ⌊log2 k⌋ after a step of k micro-batches. They are kept.
+  /// Flat tensors held: 1 + ⌊log2 k⌋ after a step of k micro-batches. They are kept until `release`.
   int64_t copies() const { return static_cast<int64_t>(buffers_.size()); }
 
  private:

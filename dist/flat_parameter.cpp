@@ -28,6 +28,10 @@ FlatParameter::FlatParameter(const std::vector<NamedParameter>& parameters, int 
   }
 }
 
+int64_t FlatParameter::padding_in(int shard) const {
+  return std::clamp<int64_t>((shard + 1) * shard_numel() - numel_, 0, shard_numel());
+}
+
 FlatParameter::Overlap FlatParameter::overlap(const Entry& entry, int64_t begin, int64_t end) const {
   const int64_t from = std::clamp(entry.offset, begin, end);
   const int64_t to = std::clamp(entry.offset + entry.numel, begin, end);

@@ -36,11 +36,14 @@ class FlatParameter {
   int64_t numel() const { return numel_; }  // without padding
   int64_t padded_numel() const { return data_.numel(); }
   int64_t shard_numel() const { return padded_numel() / shards_; }
+  /// Elements of a shard that are padding.
+  int64_t padding_in(int shard) const;
   const std::vector<Entry>& entries() const { return entries_; }
   DType dtype() const { return data_.dtype(); }
 
   /// [padded_numel()], shared with the variables.
   const Tensor& data() const { return data_; }
+  Tensor& data() { return data_; }
   Tensor shard(int rank) const { return data_.narrow(0, rank * shard_numel(), shard_numel()); }
 
   Overlap overlap(const Entry& entry, int64_t begin, int64_t end) const;

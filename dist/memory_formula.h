@@ -5,15 +5,22 @@
 
 namespace ringlet {
 
-/// Of P trainable parameters of b bytes, padded to a multiple of N ranks, and k flat gradients (k = 1 + ⌊log2 micro-batches⌋):
-///            parameters   gradients   optimizer
-///   ddp      bP           k·bP        bP per kind of state (AdamW: 2)
-///   zero1    bP           k·bP        (bP per kind of state + bP for the master copy) / N
-/// Frozen parameters and buffers add their bytes to `parameters`.
+/// Of P trainable parameters of b bytes, padded to a multiple of N ranks (by unit in zero2, fsdp, hsdp), and k copies of a gradient,
+/// k = 1 + ⌊log2 micro-batches⌋; s kinds of state, with AdamW 2:
+///            parameters       gradients        optimizer            whole units at the peak
+///   ddp      bP               k·bP             s·bP                 -
+///   zero1    bP               k·bP             (s + 1)·bP/N         -
+///   zero2    bP               bP/N             (s + 1)·bP/N         gradients: two layers and the root, or k·bP when accumulating
+///   fsdp     bP/N             bP/N             s·bP/N               the same, and parameters: two layers and the root
+/// hsdp is fsdp with N the ranks that share a copy. When gradients are reduced in every micro-batch, it is their shards that are
+/// copied k times. Frozen parameters and buffers add their bytes to `parameters`.
 struct MemoryFormula {
-  int64_t parameters = 0;
+  int64_t parameters = 0;  // between steps
   int64_t gradients = 0;
   int64_t optimizer = 0;
+  int64_t parameters_peak = 0;  // within a step, after a first one
+  int64_t gradients_peak = 0;
+  int64_t largest_shard = 0;  // elements that a rank gets of one reduction
 };
 
 }  // namespace ringlet

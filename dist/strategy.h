@@ -74,6 +74,19 @@ class [[nodiscard]] NoSync {
   bool previous_;
 };
 
+/// While it lives, every rank holds the whole parameters: for export, sampling, or an evaluation of one's own. Only reading. All ranks
+/// make it and let go of it together, between steps.
+class [[nodiscard]] Summoned {
+ public:
+  explicit Summoned(Strategy& strategy);
+  ~Summoned();
+  Summoned(const Summoned&) = delete;
+  Summoned& operator=(const Summoned&) = delete;
+
+ private:
+  Strategy& strategy_;
+};
+
 /// All ranks call the same members in the same order; those marked (all) communicate. A rank without a micro-batch calls
 /// `finish` all the same. The module and the communicator outlive the strategy.
 class Strategy {
@@ -83,7 +96,7 @@ class Strategy {
   Strategy(const Strategy&) = delete;
   Strategy& operator=(const Strategy&) = delete;
 
-  /// "ddp", "zero1".
+  /// "ddp", "zero1", "zero2", "fsdp", "hsdp".
   virtual std::string_view name() const = 0;
 
   /// Active on all micro-batches of a step but the last, whose backward may already communicate: none may follow it.
@@ -114,6 +127,9 @@ class Strategy {
   /// (all) The pieces of `state()` have been overwritten on every rank: brings everything else in line with them.
   virtual void adopt_state(int64_t updates) = 0;
 
+  /// (all) See Summoned.
+  Summoned summon() { return Summoned(*this); }
+
   virtual MemoryFormula memory_formula() const = 0;
   /// Logical elements of all parameters, each once, frozen ones too.
   virtual int64_t parameter_count() const = 0;
@@ -125,12 +141,16 @@ class Strategy {
 
  private:
   friend class NoSync;
+  friend class Summoned;
+  virtual void make_whole(bool whole) = 0;
   bool accumulates_only_ = false;
 };
 
 inline NoSync::NoSync(Strategy& strategy, bool active) : strategy_(strategy), previous_(strategy.accumulates_only_) {
   strategy.accumulates_only_ = active || previous_;
 }
+inline Summoned::Summoned(Strategy& strategy) : strategy_(strategy) { strategy_.make_whole(true); }
+inline Summoned::~Summoned() { strategy_.make_whole(false); }
 inline NoSync::~NoSync() { strategy_.accumulates_only_ = previous_; }
 
 }  // namespace ringlet

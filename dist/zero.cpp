@@ -6,32 +6,50 @@
 
 namespace ringlet {
 
-Zero1::Zero1(Module& module, LossFunction loss, Communicator& comm, const OptimizerConfig& config)
-    : DataParallel(module, std::move(loss), comm),
-      master_(my_shard(parameter().data()).clone(Category::Optimizer)),
-      optimizer_(make_optimizer(config, parameter().slices(master_, my_shard(gradient()), shard_begin()))) {}
+Zero1::Zero1(Module& module, LossFunction loss, Communicator& comm, const OptimizerConfig& config,
+             const ParallelOptions& options)
+    : DataParallel(module, std::move(loss), comm, options),
+      master_(my_shard(unit(), unit().parameter.data()).clone(Category::Optimizer)) {
+  const Tensor gradient = my_shard(unit(), unit().gradient.reserve());
+  set_optimizer(make_optimizer(config, unit().parameter.slices(master_, gradient, shard_begin(unit()))));
+}
+
+void Zero1::begin_micro_batch(bool /*reduces*/) { unit().gradient.begin_micro_batch(); }
+
+void Zero1::end_micro_batch(bool reduces) {
+  FlatGradient& gradient = unit().gradient;
+  if (options().reduce_every_micro_batch) {
+    reduce_scatter(gradient.term());
+  }
+  gradient.end_micro_batch();
+  if (reduces && !options().reduce_every_micro_batch) {
+    gradient.finish();
+    reduce_scatter(gradient.sum());
+  }
+}
 
 // [snippet: step]
 // In place: the shard stays where it is in the flat gradient, so a second copy is never held.
-void Zero1::reduce_gradient() {
-  Tensor whole = gradient(), shard = my_shard(whole);
+void Zero1::reduce_scatter(Tensor whole) {
+  Tensor shard = my_shard(unit(), whole);
   comm().reduce_scatter(const_buffer_of(whole), buffer_of(shard), ReduceOp::Sum);
 }
 
 void Zero1::update(double lr) {
-  optimizer_->step(lr);
+  optimizer().step(lr);
   spread_state();
 }
 
 void Zero1::spread_state() {
-  my_shard(parameter().data()).copy_from(master_);
-  gather_shards(parameter().data());
+  Tensor whole = unit().parameter.data(), shard = my_shard(unit(), whole);
+  shard.copy_from(master_);
+  comm().all_gather(const_buffer_of(shard), buffer_of(whole));
 }
 // [/snippet]
 
 MemoryFormula Zero1::memory_formula() const {
-  const auto kinds = static_cast<int64_t>(optimizer_->state_kinds().size());
-  return memory_formula_of((kinds + 1) * master_.bytes());
+  const auto kinds = static_cast<int64_t>(optimizer().state_kinds().size());
+  return whole_model_formula((kinds + 1) * master_.bytes());
 }
 
 }  // namespace ringlet

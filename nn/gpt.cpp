@@ -38,11 +38,26 @@ Gpt::Gpt(const GptConfig& config)
   init_gpt2(*this, config.layers, config.seed);
 }
 
+std::vector<std::vector<Module*>> Gpt::layers() {
+  std::vector<std::vector<Module*>> layers;
+  if (lm_head_ != nullptr) {
+    layers.push_back({&wte_, &wpe_, &dropout_});  // dropout comes when both have been read
+  }
+  for (const auto& block : blocks_) {
+    layers.push_back({block.get()});
+  }
+  if (lm_head_ != nullptr) {
+    layers.push_back({&ln_f_, lm_head_.get()});
+  }
+  return layers;
+}
+
 Var Gpt::embed(const Tensor& tokens) {
   check(tokens.defined() && tokens.rank() == 2, "Gpt: tokens must be [B, T], got {}", tokens.shape());
   const int64_t T = tokens.dim(1);
   check(T >= 1 && T <= config_.seq_len, "Gpt: the length of a sequence must be in 1 .. {}, got {}", config_.seq_len, T);
-  return dropout_.forward(wte_.forward(tokens) + wpe_.first(T));  // [B, T, C] + [T, C]
+  const Var x = wte_.forward(tokens);          // [B, T, C]; a statement of its own, so that layers run in their order
+  return dropout_.forward(x + wpe_.first(T));  // + [T, C]
 }
 
 Var Gpt::head(const Var& x) {

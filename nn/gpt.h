@@ -29,6 +29,9 @@ class Gpt : public Module {
   /// token_loss(forward(tokens), targets).
   TokenLoss loss(const Tensor& tokens, const Tensor& targets);
 
+  /// The embeddings, each block, the head. With a tied head the token embedding is needed at both ends, so only the blocks.
+  std::vector<std::vector<Module*>> layers() override;
+
   // The parts of forward, for those who run them apart.
   Var embed(const Tensor& tokens);  // [B, T] -> [B, T, C]
   std::span<const std::unique_ptr<Block>> blocks() const { return blocks_; }

@@ -47,6 +47,10 @@ class Module {
   /// Elements of all distinct parameters.
   int64_t parameter_count() const;
 
+  /// What runs one after the other, each once per forward: units that may be held apart and brought in when their turn comes (FSDP).
+  /// The modules of one unit stand in the order in which they run. What belongs to none of them is needed all the while.
+  virtual std::vector<std::vector<Module*>> layers() { return {}; }
+
   bool training() const { return training_; }
   /// For this module and all below it: whether dropout drops.
   void train(bool on = true);

@@ -28,6 +28,14 @@ class Storage {
   uint64_t version() const { return version_; }
   void bump_version() { ++version_; }
 
+  /// Gives the bytes back to the allocator. The storage lives on, with every view of it and every seal on it; until `refill` it has
+  /// no data.
+  void release();
+  /// Has bytes again, of undefined content, which the caller fills with what was there before `release`. On that promise the version
+  /// stays and seals hold; whoever brings other content bumps it.
+  void refill();
+  bool released() const { return released_; }
+
  private:
   std::shared_ptr<Allocator> owner_;
   std::byte* data_;
@@ -35,6 +43,7 @@ class Storage {
   Category category_;
   Device device_;
   uint64_t version_ = 0;
+  bool released_ = false;
 };
 
 }  // namespace ringlet

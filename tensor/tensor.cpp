@@ -48,14 +48,36 @@ void Tensor::require_contiguous(std::string_view who) const {
         shape_, strides_);
 }
 
-const std::byte* Tensor::raw_data() const {
+void Tensor::require_bytes() const {
   check(defined(), "Tensor: undefined, it has no elements");
+  check(!storage_->released(),
+        "Tensor: its storage is released, got a read or write of shape {}; a sharded parameter has its elements "
+        "while its layer computes, or while it is summoned",
+        shape_);
+}
+
+const std::byte* Tensor::raw_data() const {
+  require_bytes();
   return storage_->data() + offset_ * static_cast<int64_t>(size_of(dtype_));
 }
 
 std::byte* Tensor::mutable_raw_data() {
-  check(defined(), "Tensor: undefined, it has no elements");
+  require_bytes();
   storage_->bump_version();
+  return storage_->data() + offset_ * static_cast<int64_t>(size_of(dtype_));
+}
+
+void Tensor::release_storage() {
+  check(defined(), "Tensor: undefined, it has no storage");
+  storage_->release();
+}
+
+std::byte* Tensor::refill_storage(bool changed) {
+  check(defined(), "Tensor: undefined, it has no storage");
+  storage_->refill();
+  if (changed) {
+    storage_->bump_version();
+  }
   return storage_->data() + offset_ * static_cast<int64_t>(size_of(dtype_));
 }
 

@@ -78,6 +78,14 @@ class Tensor {
   }
   const std::byte* raw_data() const;
   std::byte* mutable_raw_data();
+
+  // For sharded parameters, whose whole value is there only while it is used: a unit of FSDP.
+  /// Gives the bytes of the storage back, under all its views. Reading or writing any of them is an `Error` until `refill_storage`.
+  void release_storage();
+  /// Brings bytes back and returns those of the first element, to be filled with what was there before: the version stays, so that what
+  /// was saved for backward holds. With `changed` the content will be another, and the version grows.
+  std::byte* refill_storage(bool changed);
+  bool released() const { return storage_ != nullptr && storage_->released(); }
   /// The only element, as a double. Throws unless there is exactly one.
   double item() const;
   /// Element `i` in row-major order, as a double. For tests and messages: slow.
@@ -114,6 +122,7 @@ class Tensor {
   const std::byte* raw(DType wanted) const;
   std::byte* mutable_raw(DType wanted);
   void require_contiguous(std::string_view who) const;
+  void require_bytes() const;
 
   std::shared_ptr<Storage> storage_;
   Shape shape_;

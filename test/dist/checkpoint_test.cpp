@@ -56,7 +56,8 @@ TEST_CASE("state goes to disk and comes back byte for byte, padding and empty sh
         const Manifest manifest = save_checkpoint(dir.path(), 2, job.parallel->state(), {{"lr", "0.01"}}, comm).manifest;
 
         Job fresh(comm, options);
-        report.expect(bytes_of(fresh.parallel->state()) != before, "a fresh model must differ");
+        const bool has_part = !before.empty();  // replicas of hsdp save nothing
+        report.expect(has_part == (bytes_of(fresh.parallel->state()) != before), "a fresh model must differ");
         const Manifest loaded = load_checkpoint(dir / "step_00000002", fresh.parallel->state(), comm);
         fresh.parallel->adopt_state(2);
         report.expect(bytes_of(fresh.parallel->state()) == before, "the state differs");
@@ -140,6 +141,7 @@ TEST_CASE("parameters of 1, 3, 4 and 5 elements survive four ranks: saved, loade
           } else {
             load_checkpoint(dir / "step_00000000", pieces, comm);
             parallel->adopt_state(7);
+            const auto whole = parallel->summon();
             for (int64_t i = 0; i < numel; ++i) {
               report.expect(w.data().at(i) == 10.0 * static_cast<double>(i + 1), "w[{}] is {}", i, w.data().at(i));
             }

@@ -63,7 +63,7 @@ TEST_CASE("clipping uses the norm over all shards, not over the local one [E1]",
       mine[r] = whole[r];
       results[r] = model.finish_with(mine, 1.0);
       model.parallel->step(1.0);
-      values[r] = model.w.data().to_vector();
+      values[r] = values_of(*model.parallel, model.w);
     });
     for (size_t r = 0; r < 4; ++r) {
       CHECK(results[r].grad_norm == 5.0);
@@ -145,7 +145,7 @@ TEST_CASE("gradients of zero have norm 0 and stay zero [E3]", "[dist]") {
       Linear model(comm, strategy, {1, 2, 3}, {});
       const StepResult result = model.finish_with({0, 0, 0}, 1.0);
       model.parallel->step(0.1);
-      values[static_cast<size_t>(comm.rank())] = model.w.data().to_vector();
+      values[static_cast<size_t>(comm.rank())] = values_of(*model.parallel, model.w);
       values[static_cast<size_t>(comm.rank())].push_back(result.grad_norm);
     });
     CHECK(values[0] == std::vector<double>{1, 2, 3, 0});
@@ -169,7 +169,7 @@ TEST_CASE("weight decay asks for the shape of the whole parameter, also where a 
         static_cast<void>(parallel->finish(loss, 0.0));
         parallel->step(0.1);
         for (const Var& var : {gain, weight, bias}) {
-          for (const double value : var.data().to_vector()) {
+          for (const double value : values_of(*parallel, var)) {
             values[static_cast<size_t>(comm.rank())].push_back(value);
           }
         }

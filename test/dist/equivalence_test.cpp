@@ -35,11 +35,18 @@ const std::vector<Row> kRows{
     {"dropout", {.dropout = 0.2}},
     {"SGD with momentum", {.lr = 0.1, .optimizer = {.name = "sgd", .momentum = 0.9}}},
     {"more ranks than micro-batches", {.micro_batches = 4}},
+    {"three blocks", {.max_norm = 0.1, .layers = 3}},
+    {"nothing overlaps", {.max_norm = 0.1, .parallel = {.overlap = false, .prefetch = false}, .layers = 2}},
+    {"parameters stay after forward", {.max_norm = 0.1, .parallel = {.reshard_after_forward = false}, .layers = 2}},
+    {"reduced in every micro-batch",
+     {.micro_batches = 16, .max_norm = 0.1, .parallel = {.reduce_every_micro_batch = true}, .layers = 2}},
+    {"the same, and some ranks have less",
+     {.micro_batches = 4, .max_norm = 0.1, .tied_head = true, .parallel = {.reduce_every_micro_batch = true}}},
 };
 
 }  // namespace
 
-TEST_CASE("1, 2, 4 and 8 ranks, DDP and ZeRO-1, accumulation in place of ranks: the same bits [G4] [G5] [H11] [A4]", "[dist]") {
+TEST_CASE("1, 2, 4 and 8 ranks, every strategy, accumulation in place of ranks: the same bits [G4] [G5] [H11] [A4]", "[dist]") {
   for (const Row& row : kRows) {
     TrainOptions options = row.options;
     options.strategy = "ddp";
@@ -71,7 +78,10 @@ TEST_CASE("3, 5 and 6 ranks repeat themselves and agree with one rank to a bound
       for (const TrainLog& log : train_gpt(options)) {
         INFO(strategy << " on " << ranks << " ranks");
         CHECK(log.replicas_equal);
-        hashes.push_back(log.hashes.back());
+        // hsdp sums over the ranks that share a copy first, and 3 + 3 is not order T's 4 + 2.
+        if (strategy != "hsdp" || ranks % 2 != 0) {
+          hashes.push_back(log.hashes.back());
+        }
         CHECK(log.results[0].loss == Approx(one.results[0].loss).epsilon(1e-15));
         // 30 terms in another order: relative to Σ|g| each element differs by at most 5 additions' ε, the norm by no more.
         CHECK(log.results[0].grad_norm == Approx(one.results[0].grad_norm).epsilon(5 * 30 * 1.2e-7));

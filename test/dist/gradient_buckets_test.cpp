@@ -156,7 +156,7 @@ TEST_CASE("where buckets are cut changes no bit, on any number of ranks and micr
       for (const BucketSizes& sizes : {BucketSizes{1, 1}, {100, 1000}, {1, 4000}}) {
         INFO(micro_batches << " micro-batches on " << ranks << " ranks, buckets of " << sizes.first_bytes << " and "
                            << sizes.bytes);
-        options.buckets = sizes;
+        options.parallel.buckets = sizes;
         for (const TrainLog& log : train_gpt(options)) {
           CHECK(log.replicas_equal);
           CHECK(log.hashes == whole.hashes);
@@ -174,7 +174,7 @@ TEST_CASE("DDP communicates once per bucket and step; under no_sync not at all",
     const auto loss = [&](const Tensor&, const Tensor&) {
       return TokenLoss{sum(parameters.vars[0] * parameters.vars[1] * parameters.vars[2]), 1};
     };
-    Ddp parallel(parameters.module, loss, comm, sgd(), {1, 1});
+    Ddp parallel(parameters.module, loss, comm, sgd(), {.buckets = {1, 1}});
     std::vector<uint64_t>& calls = report[static_cast<size_t>(comm.rank())];
     uint64_t before = comm.sequence();
     const auto count = [&] {

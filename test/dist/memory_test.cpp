@@ -1,4 +1,7 @@
 // Bytes held, counted at the allocator, beside the formula; and requests to the system after warm-up.
+#include <algorithm>
+#include <numeric>
+
 #include "test/dist/train_gpt.h"
 #include "test/support/catch.h"
 
@@ -17,7 +20,8 @@ std::vector<Held> train_and_count(const TrainOptions& options) {
   run_ranks(options.ranks, [&](Communicator& comm) {
     Held& mine = held[static_cast<size_t>(comm.rank())];
     Gpt model(tiny_gpt(options));
-    const auto parallel = make_strategy(options.strategy, model, comm, options.optimizer);
+    const auto parallel = make_strategy(options.strategy, model, comm, options.optimizer, options.parallel);
+    Allocator::current()->reset_peaks();  // while it is built, a model stands beside its flat parameter
     for (int64_t step = 0; step < 3; ++step) {
       train_step(*parallel, model, comm, options, step);
     }
@@ -33,26 +37,97 @@ std::vector<Held> train_and_count(const TrainOptions& options) {
 
 }  // namespace
 
+namespace {
+
+// A unit's bytes, padded to a multiple of the ranks that share it.
+int64_t padded(int64_t numel, int ranks) { return 4 * ((numel + ranks - 1) / ranks * ranks); }
+
+// The units of a GPT with an untied head, and what is known of each without building it: the embeddings, L blocks, the head.
+std::vector<int64_t> unit_bytes(const GptConfig& config, int ranks) {
+  const int64_t C = config.embed_dim, V = config.vocab_size;
+  std::vector<int64_t> bytes{padded((V + config.seq_len) * C, ranks)};
+  bytes.insert(bytes.end(), static_cast<size_t>(config.layers), padded(12 * C * C + 9 * C, ranks));
+  bytes.push_back(padded(2 * C + C * V, ranks));
+  return bytes;
+}
+
+// The two neighbours that are the largest together.
+int64_t largest_pair(const std::vector<int64_t>& bytes) {
+  int64_t most = 0;
+  for (size_t i = 1; i < bytes.size(); ++i) {
+    most = std::max(most, bytes[i] + bytes[i - 1]);
+  }
+  return most;
+}
+
+// The table of the documents, N ranks and s kinds of optimizer state.
+MemoryFormula table(const std::string& strategy, const GptConfig& config, int N, int64_t s) {
+  const int64_t whole = padded(config.parameter_count(), N);
+  if (strategy == "ddp" || strategy == "zero1") {
+    const int64_t optimizer = strategy == "ddp" ? s * whole : (s + 1) * whole / N;
+    return {.parameters = whole, .gradients = whole, .optimizer = optimizer, .parameters_peak = whole, .gradients_peak = whole};
+  }
+  const int shards = strategy == "hsdp" && N % 2 == 0 ? N / 2 : N;
+  const std::vector<int64_t> units = unit_bytes(config, shards);
+  const int64_t all = std::accumulate(units.begin(), units.end(), int64_t{0}), shard = all / shards;
+  const int64_t in_flight = largest_pair(units);
+  if (strategy == "zero2") {
+    return {all, shard, (s + 1) * shard, all, shard + in_flight};
+  }
+  return {shard, shard, s * shard, shard + in_flight, shard + in_flight};
+}
+
+}  // namespace
+
 TEST_CASE("parameters, gradients and optimizer hold what the formula says, to the byte, at every number of ranks [G1]",
           "[dist]") {
-  const int64_t P = tiny_gpt({}).parameter_count();
   for (const std::string& strategy : kStrategies) {
     for (const char* optimizer : {"adamw", "sgd"}) {
       for (const int N : {1, 2, 3, 4, 8}) {
         INFO(strategy << " with " << optimizer << " on " << N << " ranks");
-        const TrainOptions options{.strategy = strategy, .ranks = N, .micro_batches = N, .optimizer = {.name = optimizer}};
-        const int64_t padded = (P + N - 1) / N * N;
-        const int64_t states = options.optimizer.name == "adamw" ? 2 : 0;
-        const int64_t expected = strategy == "zero1" ? (states + 1) * 4 * padded / N : states * 4 * padded;
+        const TrainOptions options{
+            .strategy = strategy, .ranks = N, .micro_batches = N, .optimizer = {.name = optimizer}, .layers = 3};
+        const MemoryFormula expected = table(strategy, tiny_gpt(options), N, options.optimizer.name == "adamw" ? 2 : 0);
         for (const Held& rank : train_and_count(options)) {
-          CHECK(rank.ledger.of(Category::Parameters).live == 4 * padded);
-          CHECK(rank.ledger.of(Category::Gradients).live == 4 * padded);
-          CHECK(rank.ledger.of(Category::Gradients).peak == 4 * padded);
-          CHECK(rank.ledger.of(Category::Optimizer).live == expected);
-          CHECK(rank.ledger.of(Category::Optimizer).peak == expected);
-          CHECK(rank.formula.parameters == 4 * padded);
-          CHECK(rank.formula.gradients == 4 * padded);
-          CHECK(rank.formula.optimizer == expected);
+          CHECK(rank.ledger.of(Category::Parameters).live == expected.parameters);
+          CHECK(rank.ledger.of(Category::Parameters).peak == expected.parameters_peak);
+          CHECK(rank.ledger.of(Category::Gradients).live == expected.gradients);
+          CHECK(rank.ledger.of(Category::Gradients).peak == expected.gradients_peak);
+          CHECK(rank.ledger.of(Category::Optimizer).live == expected.optimizer);
+          CHECK(rank.ledger.of(Category::Optimizer).peak == expected.optimizer);
+          CHECK(rank.formula.parameters == expected.parameters);
+          CHECK(rank.formula.gradients == expected.gradients);
+          CHECK(rank.formula.optimizer == expected.optimizer);
+          CHECK(rank.formula.parameters_peak == expected.parameters_peak);
+          CHECK(rank.formula.gradients_peak == expected.gradients_peak);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("the peaks are what the formula says with every choice, tied or not, for 1 to 7 micro-batches a rank", "[dist]") {
+  for (const char* strategy : {"zero2", "fsdp", "hsdp"}) {
+    for (const bool tied : {false, true}) {
+      for (const int64_t k : {1, 2, 3, 4, 7}) {
+        for (int bits = 0; bits < 16; ++bits) {
+          const ParallelOptions parallel{.overlap = (bits & 1) != 0,
+                                         .reduce_every_micro_batch = (bits & 2) != 0,
+                                         .reshard_after_forward = (bits & 4) != 0,
+                                         .prefetch = (bits & 8) != 0};
+          const TrainOptions options{.strategy = strategy,
+                                     .ranks = 2,
+                                     .micro_batches = 2 * k - 1,  // one rank has one less
+                                     .tied_head = tied,
+                                     .parallel = parallel,
+                                     .layers = 2};
+          INFO(strategy << (tied ? " tied" : "") << ", " << k << " micro-batches, choices " << bits);
+          for (const Held& rank : train_and_count(options)) {
+            CHECK(rank.ledger.of(Category::Parameters).live == rank.formula.parameters);
+            CHECK(rank.ledger.of(Category::Parameters).peak == rank.formula.parameters_peak);
+            CHECK(rank.ledger.of(Category::Gradients).live == rank.formula.gradients);
+            CHECK(rank.ledger.of(Category::Gradients).peak == rank.formula.gradients_peak);
+          }
         }
       }
     }

@@ -103,7 +103,7 @@ TEST_CASE("every rank steps on the mean of all micro-batches of all ranks [A4]",
       }
       const StepResult result = model.parallel->finish(loss, 0.0);
       model.parallel->step(1.0);
-      seen[static_cast<size_t>(comm.rank())] = {result.loss, result.grad_norm, model.w.item(), {}};
+      seen[static_cast<size_t>(comm.rank())] = {result.loss, result.grad_norm, values_of(*model.parallel, model.w)[0], {}};
     });
     for (const Seen& rank : seen) {
       CHECK(rank.norm == 3.75);
@@ -160,8 +160,10 @@ TEST_CASE("a rank whose labels are all ignored adds nothing; if all are, nothing
       none += model.parallel->forward_backward(logits, ignored);
       const StepResult empty = model.parallel->finish(none, 1.0);
       model.parallel->step(0.1);
-      nobody[r] = {
-          empty.loss, empty.grad_norm, model.w.item(), {static_cast<double>(empty.tokens + model.parallel->updates())}};
+      nobody[r] = {empty.loss,
+                   empty.grad_norm,
+                   values_of(*model.parallel, model.w)[0],
+                   {static_cast<double>(empty.tokens + model.parallel->updates())}};
     });
     CHECK(seen[0].gradient == std::vector<double>{0.0});
     for (size_t r = 0; r < 2; ++r) {
@@ -191,7 +193,7 @@ TEST_CASE("rows looked up on two ranks get the mean of both contributions [D3]",
       loss += parallel->forward_backward(ids, {});
       static_cast<void>(parallel->finish(loss, 0.0));
       parallel->step(1.0);
-      rows[static_cast<size_t>(comm.rank())] = table.data().to_vector();
+      rows[static_cast<size_t>(comm.rank())] = values_of(*parallel, table);
     });
     for (const auto& row : rows) {
       CHECK(row == std::vector<double>{-0.5, -0.5, 0, 0, -1.5, -1.5, 0, 0});

@@ -35,7 +35,7 @@ TEST_CASE("a parameter used twice and registered twice has one state and the sum
             },
             comm, sgd());
         step_once(*parallel, {}, 0.1);
-        w[static_cast<size_t>(comm.rank())] = weight.item();
+        w[static_cast<size_t>(comm.rank())] = values_of(*parallel, weight)[0];
         count[static_cast<size_t>(comm.rank())] = static_cast<double>(parallel->parameter_count());
       });
       for (int r = 0; r < ranks; ++r) {
@@ -79,8 +79,8 @@ TEST_CASE("a branch used on one rank only contributes its part, an unused one ze
           },
           comm, sgd());
       step_once(*parallel, {}, 1.0);
-      used[static_cast<size_t>(comm.rank())] = branch.item();
-      unused[static_cast<size_t>(comm.rank())] = never.item();
+      used[static_cast<size_t>(comm.rank())] = values_of(*parallel, branch)[0];
+      unused[static_cast<size_t>(comm.rank())] = values_of(*parallel, never)[0];
     });
     CHECK(used == std::vector<double>{-2, -2});
     CHECK(unused == std::vector<double>{3, 3});
@@ -102,8 +102,8 @@ TEST_CASE("ranks that call parameters in different orders still add like to like
           comm, sgd());
       step_once(*parallel, {}, 1.0);
       auto& mine = values[static_cast<size_t>(comm.rank())];
-      mine = a.data().to_vector();
-      for (const double value : b.data().to_vector()) {
+      mine = values_of(*parallel, a);
+      for (const double value : values_of(*parallel, b)) {
         mine.push_back(value);
       }
     });
@@ -163,6 +163,7 @@ TEST_CASE("parameters and buffers of rank 0 become everybody's at construction [
       const Var weight = module.parameter("w", floats({r, r + 1, r + 2})), fixed = module.frozen("f", floats({r}));
       Tensor buffer = module.buffer("running", Tensor::from<int64_t>({comm.rank(), 7}, {2}));
       const auto parallel = make_strategy(strategy, module, nullptr, comm, sgd());
+      const auto whole = parallel->summon();
       for (const Tensor& tensor : {weight.data(), fixed.data(), buffer}) {
         for (const double value : tensor.to_vector()) {
           values[static_cast<size_t>(comm.rank())].push_back(value);
@@ -197,7 +198,7 @@ TEST_CASE("a frozen parameter among trainable ones does not move, has no state, 
         for (const StatePiece& piece : parallel->state()) {
           reports[r].expect(piece.name != "wte.weight" || piece.kind == "frozen", "wte has a state {}", piece.kind);
         }
-        moved[r] = model.parameters()[1].var.data().to_vector();
+        moved[r] = values_of(*parallel, model.parameters()[1].var);
       });
       for (size_t r = 0; r < moved.size(); ++r) {
         CHECK(reports[r].failures() == std::vector<std::string>{});

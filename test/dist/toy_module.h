@@ -24,7 +24,7 @@ class ToyModule : public Module {
 
 inline Tensor floats(const std::vector<float>& values) { return Tensor::from(values, {static_cast<int64_t>(values.size())}); }
 
-inline const std::vector<std::string> kStrategies{"ddp", "zero1"};
+inline const std::vector<std::string> kStrategies{"ddp", "zero1", "zero2", "fsdp", "hsdp"};
 
 /// Plain SGD: w ← w − lr·g, so that a step shows the gradient.
 inline OptimizerConfig sgd() { return {.name = "sgd"}; }
@@ -36,6 +36,12 @@ inline void add_gradient(Var var, const std::vector<float>& values) {
   for (size_t i = 0; i < values.size(); ++i) {
     g[i] += values[i];
   }
+}
+
+/// All elements of a parameter, which may be sharded. All ranks call it together.
+inline std::vector<double> values_of(Strategy& parallel, const Var& parameter) {
+  const auto whole = parallel.summon();
+  return parameter.data().to_vector();
 }
 
 /// One row per rank, filled by the rank's own thread.

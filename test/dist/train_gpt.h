@@ -26,7 +26,8 @@ struct TrainOptions {
   bool ragged = true;  // every other micro-batch ignores some labels, so that counts differ
   double dropout = 0.0;
   OptimizerConfig optimizer{.weight_decay = 0.1};
-  BucketSizes buckets{};
+  ParallelOptions parallel{};
+  int64_t layers = 1;
 };
 
 struct TrainLog {
@@ -38,7 +39,7 @@ struct TrainLog {
 };
 
 inline GptConfig tiny_gpt(const TrainOptions& options) {
-  return {.layers = 1,
+  return {.layers = options.layers,
           .embed_dim = 12,
           .heads = 2,
           .vocab_size = 11,
@@ -70,13 +71,15 @@ inline std::pair<Tensor, Tensor> micro_batch(const TrainOptions& options, const 
   return {tokens, targets};
 }
 
-/// Micro-batches [rank·M/P, (rank + 1)·M/P) of a step.
+/// Micro-batches [rank·M/P, (rank + 1)·M/P) of a step; or rank, P + rank, 2P + rank, … when each is reduced.
 inline StepResult train_step(Strategy& strategy, Gpt& model, Communicator& comm, const TrainOptions& options, int64_t step) {
-  const int64_t first = comm.rank() * options.micro_batches / comm.size();
-  const int64_t last = (comm.rank() + 1) * options.micro_batches / comm.size();
+  const bool dealt = options.parallel.reduce_every_micro_batch;
+  const int64_t stride = dealt ? comm.size() : 1;
+  const int64_t first = dealt ? comm.rank() : comm.rank() * options.micro_batches / comm.size();
+  const int64_t last = dealt ? options.micro_batches : (comm.rank() + 1) * options.micro_batches / comm.size();
   LossSum loss;
-  for (int64_t micro = first; micro < last; ++micro) {
-    const auto local = strategy.no_sync(micro + 1 < last);
+  for (int64_t micro = first; micro < last; micro += stride) {
+    const auto local = strategy.no_sync(micro + stride < last);
     model.set_dropout_index(static_cast<uint64_t>(step * options.micro_batches + micro));
     const auto [tokens, targets] = micro_batch(options, model.config(), step, micro);
     loss += strategy.forward_backward(tokens, targets);
@@ -92,7 +95,7 @@ struct Job {
       : comm(world),
         options(wanted),
         model(tiny_gpt(wanted)),
-        parallel(make_strategy(wanted.strategy, model, world, wanted.optimizer, wanted.buckets)) {}
+        parallel(make_strategy(wanted.strategy, model, world, wanted.optimizer, wanted.parallel)) {}
   void train(int64_t first, int64_t last) {
     for (int64_t step = first; step < last; ++step) {
       result = train_step(*parallel, model, comm, options, step);
@@ -108,7 +111,7 @@ struct Job {
 
 inline TrainLog train_on(Communicator& comm, const TrainOptions& options) {
   Gpt model(tiny_gpt(options));
-  const auto strategy = make_strategy(options.strategy, model, comm, options.optimizer, options.buckets);
+  const auto strategy = make_strategy(options.strategy, model, comm, options.optimizer, options.parallel);
   TrainLog log;
   for (int64_t step = 0; step < options.steps; ++step) {
     log.results.push_back(train_step(*strategy, model, comm, options, step));
@@ -116,6 +119,7 @@ inline TrainLog train_on(Communicator& comm, const TrainOptions& options) {
     log.hashes.push_back(strategy->parameter_hash());
     log.replicas_equal = log.replicas_equal && strategy->replicas_equal(log.hashes.back());
   }
+  const auto whole = strategy->summon();
   for (const NamedParameter& parameter : model.parameters()) {
     const std::span<const float> values = parameter.var.data().span<float>();
     log.parameters.insert(log.parameters.end(), values.begin(), values.end());

@@ -1,0 +1,24 @@
+// How a strategy communicates: choices that change time and memory, and no bit of the result.
+#pragma once
+
+#include "dist/gradient_buckets.h"
+
+namespace ringlet {
+
+struct ParallelOptions {
+  /// ddp: how large a piece of the gradient travels at once.
+  BucketSizes buckets{};
+  /// ddp, zero2, fsdp, hsdp: gradients leave while backward still runs. Otherwise each is waited for before backward goes on.
+  bool overlap = true;
+  /// Gradients are summed over ranks in every micro-batch, not once per step: shards accumulate instead of whole gradients. Rank r of P
+  /// must then take micro-batches r, P + r, 2P + r, … of a step for the sum to be in order T.
+  bool reduce_every_micro_batch = false;
+  /// fsdp, hsdp: a layer's parameters are given back after its forward and gathered once more for its backward.
+  bool reshard_after_forward = true;
+  /// fsdp, hsdp: the next layer's parameters are gathered while this one computes.
+  bool prefetch = true;
+  /// hsdp: how many ranks share one copy; the others are replicas. 0: half of the ranks if they are even in number, else all.
+  int shard_ranks = 0;
+};
+
+}  // namespace ringlet
