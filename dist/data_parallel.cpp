@@ -10,7 +10,6 @@
 #include "dist/agreement.h"
 #include "dist/collective_ops.h"
 #include "dist/global_norm.h"
-#include "dist/parameter_hash.h"
 #include "dist/replica_check.h"
 #include "optim/clip.h"
 
@@ -113,6 +112,7 @@ void DataParallel::run_micro_batch(bool more, const std::function<Var()>& forwar
 
 // Whether any rank has another micro-batch after this one.
 bool DataParallel::another_round(bool more) {
+  const ControlScope control(comm_);
   std::array<int32_t, 1> any{more ? 1 : 0};
   comm_.all_reduce(any, ReduceOp::Max);
   return any[0] != 0;
@@ -169,119 +169,6 @@ void DataParallel::skip() {
   }
   rounds_ = 0;
   phase_ = Phase::Accumulating;
-}
-
-double DataParallel::parameter_norm() {
-  SquareSum sum;
-  for (const auto& unit : units_) {
-    sum.add(unit->parameter.data());  // padding is 0
-  }
-  add_frozen(sum);
-  return sum.norm();
-}
-
-void DataParallel::add_frozen(SquareSum& sum) const {
-  for (const NamedParameter& parameter : parameters_) {
-    if (!parameter.var.requires_grad()) {
-      sum.add(parameter.var.data().contiguous());
-    }
-  }
-}
-
-uint64_t DataParallel::parameter_hash() {
-  uint64_t hash = 0;
-  for (const NamedParameter& parameter : parameters_) {
-    if (!parameter.var.requires_grad()) {
-      hash += ringlet::parameter_hash(parameter.name, 0, parameter.var.data().contiguous());
-    }
-  }
-  for (size_t u = 0; u < units_.size(); ++u) {
-    unshard(u);
-    for (const FlatParameter::Entry& entry : units_[u]->parameter.entries()) {
-      hash += ringlet::parameter_hash(entry.name, 0, entry.var.data());
-    }
-    reshard(u);
-  }
-  return hash;
-}
-
-bool DataParallel::replicas_equal(uint64_t hash) { return same_on_all_ranks(comm_, hash); }
-
-std::vector<DataParallel::Fixed> DataParallel::fixed_tensors() const {
-  std::vector<Fixed> fixed;
-  const auto add = [&](const std::string& name, const std::string& kind, const Tensor& tensor) {
-    fixed.push_back({name, kind, tensor, static_cast<int>(fixed.size()) % comm_.size()});
-  };
-  for (const NamedParameter& parameter : parameters_) {
-    if (!parameter.var.requires_grad()) {
-      add(parameter.name, "frozen", parameter.var.data());
-    }
-  }
-  for (const NamedBuffer& buffer : buffers_) {
-    add(buffer.name, "buffer", buffer.tensor);
-  }
-  return fixed;
-}
-
-std::vector<StatePiece> DataParallel::state() {
-  std::vector<StatePiece> pieces;
-  const auto add = [&](const FlatParameter::Entry& entry, const std::string& kind, int64_t begin, const Tensor& data) {
-    pieces.push_back({entry.name, kind, entry.var.shape(), begin, saves() ? data : data.narrow(0, 0, 0)});
-  };
-  for_each_entry([&](size_t u, size_t e, size_t) {
-    const FlatParameter& parameter = units_[u]->parameter;
-    const FlatParameter::Overlap mine = shard_overlap(parameter, e, cut_.mine);
-    add(parameter.entries()[e], "master", mine.begin_in_entry, master_shard(u).narrow(0, mine.begin_in_range, mine.count));
-  });
-  for (size_t kind = 0; kind < optimizer_->state_kinds().size(); ++kind) {
-    for_each_entry([&](size_t u, size_t e, size_t slice) {
-      const FlatParameter& parameter = units_[u]->parameter;
-      const FlatParameter::Overlap mine = shard_overlap(parameter, e, cut_.mine);
-      add(parameter.entries()[e], optimizer_->state_kinds()[kind], mine.begin_in_entry,
-          optimizer_state_shard(kind, slice, mine));
-    });
-  }
-  for (const Fixed& fixed : fixed_tensors()) {
-    const int64_t count = fixed.owner == comm_.rank() ? fixed.tensor.numel() : 0;
-    pieces.push_back(
-        {fixed.name, fixed.kind, fixed.tensor.shape(), 0, fixed.tensor.view({fixed.tensor.numel()}).narrow(0, 0, count)});
-  }
-  return pieces;
-}
-
-void DataParallel::adopt_state(int64_t updates) {
-  skip();
-  optimizer_->set_updates(updates);
-  spread_state();
-  for (const Fixed& fixed : fixed_tensors()) {
-    broadcast(comm_, fixed.tensor, fixed.owner);
-  }
-}
-
-int64_t DataParallel::fixed_bytes() const {
-  int64_t bytes = 0;
-  for (const Fixed& fixed : fixed_tensors()) {
-    bytes += fixed.tensor.bytes();
-  }
-  return bytes;
-}
-
-MemoryFormula DataParallel::whole_model_formula(int64_t optimizer_bytes) const {
-  const int64_t flat = unit().parameter.data().bytes();
-  MemoryFormula formula{.parameters = flat + fixed_bytes(),
-                        .gradients = unit().gradient.copies() * flat,
-                        .optimizer = optimizer_bytes,
-                        .largest_shard = unit().parameter.shard_numel()};
-  formula.parameters_peak = formula.parameters;
-  formula.gradients_peak = formula.gradients;
-  return formula;
-}
-
-void DataParallel::make_whole(bool whole) {
-  check(phase_ == Phase::Accumulating && rounds_ == 0, "summon: parameters may be summoned between steps, not within one");
-  for (size_t u = 0; u < units_.size(); ++u) {
-    whole ? unshard(u) : reshard(u);
-  }
 }
 
 }  // namespace ringlet

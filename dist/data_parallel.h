@@ -80,7 +80,7 @@ class DataParallel : public Strategy {
   /// Frozen parameters and buffers, which every rank holds whole.
   int64_t fixed_bytes() const;
   /// Of a strategy whose ranks compute with one unit that is always whole.
-  MemoryFormula whole_model_formula(int64_t optimizer_bytes) const;
+  MemoryFormula whole_model_formula(Operation reduction, int64_t optimizer_bytes) const;
   /// Micro-batches, or rounds of them, of the longest step so far.
   int64_t most_rounds() const { return most_rounds_; }
 

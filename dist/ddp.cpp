@@ -80,7 +80,7 @@ void Ddp::spread_state() {
 
 MemoryFormula Ddp::memory_formula() const {
   const auto kinds = static_cast<int64_t>(optimizer().state_kinds().size());
-  return whole_model_formula(kinds * unit().parameter.data().bytes());
+  return whole_model_formula(Operation::AllReduce, kinds * unit().parameter.data().bytes());
 }
 
 }  // namespace ringlet

@@ -1,9 +1,11 @@
 #include "dist/fsdp.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <utility>
 
+#include "collectives/control_scope.h"
 #include "dist/collective_ops.h"
 
 namespace ringlet {
@@ -112,6 +114,7 @@ double Fsdp::parameter_norm() {
       mine.add(piece.parameters);
     }
   }
+  const ControlScope control(comm());
   std::array<double, SquareSum::kWords> words = mine.words();
   comm().all_reduce(words, ReduceOp::Sum);
   SquareSum sum = SquareSum::from_words(words);
@@ -121,12 +124,12 @@ double Fsdp::parameter_norm() {
 
 MemoryFormula Fsdp::memory_formula() const {
   MemoryFormula formula{.parameters = fixed_bytes()};
-  int64_t whole = 0, shards = 0;
+  int64_t whole = 0, shards = 0, largest = 0;
   for (size_t u = 0; u < units().size(); ++u) {
     whole += unit_bytes(u);
     shards += pieces_[u].parameters.bytes();
     formula.gradients += pieces_[u].gradient.bytes();
-    formula.largest_shard = std::max(formula.largest_shard, units()[u]->parameter.shard_numel());
+    largest = std::max(largest, units()[u]->parameter.shard_numel());
   }
   const auto kinds = static_cast<int64_t>(optimizer().state_kinds().size());
   formula.optimizer = (kinds + (shards_parameters() ? 0 : 1)) * shards;
@@ -137,6 +140,13 @@ MemoryFormula Fsdp::memory_formula() const {
     formula.parameters_peak += options().reshard_after_forward ? root + layers_in_flight(options().prefetch) : whole;
   }
   formula.gradients_peak = formula.gradients + whole_gradients_peak();
+  const auto add = [&](Operation operation, const Communicator& group, int64_t count) {
+    formula.reductions.push_back({operation, count, units().front()->parameter.dtype(), group.size(), group.transport()});
+  };
+  add(Operation::ReduceScatter, mesh_ == nullptr ? comm() : mesh_->along("shard"), largest * cut().shards);
+  if (mesh_ != nullptr) {
+    add(Operation::AllReduce, mesh_->along("replicate"), largest);
+  }
   return formula;
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "collectives/control_scope.h"
 #include "dist/collective_ops.h"
 #include "dist/fsdp.h"
 
@@ -210,6 +211,7 @@ void Fsdp::end_evaluation() {
 
 void Fsdp::unshard(size_t unit) {
   if (shards_parameters()) {
+    const ControlScope control(shard_group());  // a proof's or a reader's, no part of a step
     gather(unit);
     await(unit);
     pieces_[unit].summoned = true;

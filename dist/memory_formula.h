@@ -2,6 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "collectives/call.h"
 
 namespace ringlet {
 
@@ -20,7 +24,15 @@ struct MemoryFormula {
   int64_t optimizer = 0;
   int64_t parameters_peak = 0;  // within a step, after a first one
   int64_t gradients_peak = 0;
-  int64_t largest_shard = 0;  // elements that a rank gets of one reduction
+  /// The largest reductions of gradients, one per group of ranks: of how many elements, and over what they come.
+  struct Reduction {
+    Operation operation = Operation::AllReduce;
+    int64_t count = 0;
+    DType dtype = DType::F32;
+    int ranks = 1;
+    std::string_view transport = {};
+  };
+  std::vector<Reduction> reductions{};
 };
 
 }  // namespace ringlet

@@ -49,7 +49,7 @@ void Zero1::spread_state() {
 
 MemoryFormula Zero1::memory_formula() const {
   const auto kinds = static_cast<int64_t>(optimizer().state_kinds().size());
-  return whole_model_formula((kinds + 1) * master_.bytes());
+  return whole_model_formula(Operation::ReduceScatter, (kinds + 1) * master_.bytes());
 }
 
 }  // namespace ringlet

@@ -61,12 +61,13 @@ Faults::Faults(std::optional<Fault> fault, int rank, const Module& model, int64_
     return;
   }
   // After backward it could be too late: the gradient may have been sent. When that of the last parameter is ready, that of the
-  // first is not yet.
+  // first is not yet; where layers are sharded the first is not even begun, but the last one's layer is not complete.
   Var last = model.parameters().back().var;
   last.on_gradient_ready([&model, known = std::weak_ptr<Now>(now_), wanted = fault_->step] {
     if (const auto now = known.lock(); now != nullptr && now->step == wanted && !now->spent) {
       now->spent = true;
-      Tensor grad = model.parameters().front().var.grad();
+      const Var first = model.parameters().front().var;
+      Tensor grad = first.grad().defined() ? first.grad() : model.parameters().back().var.grad();
       *grad.mutable_data<float>() = std::numeric_limits<float>::quiet_NaN();
     }
   });

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
+#include <string_view>
 
 #include "apps/training/hex.h"
 
@@ -39,12 +41,21 @@ std::string why_it_may_rise(const std::vector<StepRecord>& history, const TrainC
   return "";
 }
 
-// Numbers of 4 bytes per parameter: the moments, and with ZeRO-1 a master copy, shared by N ranks.
+// Numbers of 4 bytes per parameter: the moments, and with ZeRO-1 and 2 a master copy, shared by N ranks, or by the S that share a copy.
 std::string memory_claim(const TrainConfig& config) {
-  const bool zero1 = config.strategy == "zero1";
+  struct Row {
+    std::string_view strategy, name, shared_by;
+    int master;
+  };
+  constexpr Row kRows[] = {{"ddp", "DDP", "", 0},
+                           {"zero1", "ZeRO-1", "/N", 1},
+                           {"zero2", "ZeRO-2", "/N", 1},
+                           {"fsdp", "FSDP", "/N", 0},
+                           {"hsdp", "HSDP", "/S", 0}};
+  const auto* row =
+      std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& r) { return r.strategy == config.strategy; });
   const int moments = config.optimizer.name == "adamw" ? 2 : (config.optimizer.momentum > 0.0 ? 1 : 0);
-  return message("optimizer bytes per rank equal {}'s {}P{}", zero1 ? "ZeRO-1" : "DDP", 4 * (moments + (zero1 ? 1 : 0)),
-                 zero1 ? "/N" : "");
+  return message("optimizer bytes per rank equal {}'s {}P{}", row->name, 4 * (moments + row->master), row->shared_by);
 }
 
 std::string plural(int64_t count, const char* noun) { return message("{} {}{}", count, noun, count == 1 ? "" : "s"); }

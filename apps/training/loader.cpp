@@ -7,8 +7,11 @@
 
 namespace ringlet {
 
-Loader::Loader(const Dataset& dataset, MicroBatches plan, int64_t seq_len, int rank, int size)
-    : dataset_(dataset), plan_(plan), seq_len_(seq_len), mine_(dealt_to(plan.count(), size, rank)) {}
+Loader::Loader(const Dataset& dataset, MicroBatches plan, int64_t seq_len, int rank, int size, bool in_turn)
+    : dataset_(dataset),
+      plan_(plan),
+      seq_len_(seq_len),
+      mine_(in_turn ? IndexRange{rank, plan.count(), size} : dealt_to(plan.count(), size, rank)) {}
 
 Batch Loader::load(int64_t step, int64_t micro_batch) const {
   const IndexRange sequences = plan_.of(micro_batch);
@@ -27,7 +30,7 @@ Batch Loader::load(int64_t step, int64_t micro_batch) const {
 
 uint64_t Loader::block_hash(int64_t step) const {
   uint64_t hash = 0;
-  for (int64_t m = mine_.begin; m < mine_.end; ++m) {
+  for (int64_t m = mine_.begin; m < mine_.end; m += mine_.stride) {
     const Batch batch = load(step, m);
     hash = hash_bytes(std::as_bytes(batch.tokens.span<int32_t>()), hash);
     hash = hash_bytes(std::as_bytes(batch.targets.span<int32_t>()), hash);

@@ -18,8 +18,8 @@ struct Batch {
 /// Stateless but for what it was made with: step and micro-batch say everything.
 class Loader {
  public:
-  /// `dataset` must outlive this. T = seq_len.
-  Loader(const Dataset& dataset, MicroBatches plan, int64_t seq_len, int rank, int size);
+  /// `dataset` must outlive this. T = seq_len. `in_turn`: ranks take micro-batches in turn, not in contiguous ranges.
+  Loader(const Dataset& dataset, MicroBatches plan, int64_t seq_len, int rank, int size, bool in_turn = false);
 
   /// The micro-batches of every step that are this rank's, by their global index; may be empty.
   IndexRange mine() const { return mine_; }

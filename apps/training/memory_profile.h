@@ -14,7 +14,7 @@
 namespace ringlet {
 
 struct MemoryBytes {
-  int64_t parameters = 0;
+  int64_t parameters = 0;  // at their peak within a step, like gradients: sharded ones are whole while they are used
   int64_t gradients = 0;
   int64_t optimizer = 0;  // the fp32 master copy included
   int64_t activations_peak = 0;
@@ -43,10 +43,11 @@ MemoryProfile measure_memory(const Strategy& parallel, const GptConfig& model, c
 
 /// Bytes of activations at the peak of a step's largest micro-batch, [B, T], in fp32; see the .cpp for the sum. 0 without any.
 int64_t activation_formula(const GptConfig& model, int64_t batch_size);
-/// Bytes of the inboxes in which the gradients of `parameters` are summed over P ranks, by the algorithm that is taken by default
-/// (scratch_of): for zero1 a reduce_scatter, (P − 1)·⌈N/P⌉ numbers in segments of at most kInboxBytes together; for ddp an
-/// all_reduce. Over MPI messages also a slot for the fingerprint to and from each peer of a step. Over shared memory the rank's
-/// share of the window.
-int64_t communication_formula(std::string_view strategy, int64_t parameters, const Communicator& world);
+/// Bytes of the inboxes of a reduction, by the algorithm that is taken by default (scratch_of); over MPI messages also a slot for the
+/// fingerprint to and from each peer of a step.
+int64_t inbox_formula(const MemoryFormula::Reduction& reduction);
+/// The largest of a strategy's reductions, and of the 24 doubles that all ranks of `world` add up in every step; and where these
+/// share memory, this rank's share of the window. Groups within a world send messages.
+int64_t communication_formula(const std::vector<MemoryFormula::Reduction>& reductions, const Communicator& world);
 
 }  // namespace ringlet

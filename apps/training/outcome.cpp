@@ -51,6 +51,10 @@ void print_sample(const Printer& printer, TrainingRun& run, const Corpus& corpus
   if (config.sample == 0) {
     return;
   }
+  const auto whole = run.parallel().summon();
+  if (!printer.reports()) {
+    return;  // this rank's part is done
+  }
   const auto training = corpus.training();
   const auto prompt = training.last(std::min(training.size(), static_cast<size_t>(config.model.seq_len)));
   const std::vector<int32_t> drawn =
@@ -117,10 +121,12 @@ void report_outcome(const Printer& printer, const Outcome& outcome, const std::o
     print_end(printer, outcome, run.guard_state());
     if (data.corpus != nullptr) {
       print_heldout(printer, outcome, *data.corpus);
-      print_sample(printer, run, *data.corpus);
     }
-    printer.line("");
   }
+  if (data.corpus != nullptr && !run.config().quiet && !run.config().json) {
+    print_sample(printer, run, *data.corpus);
+  }
+  printer.line("");
   for (const Invariant& invariant : outcome.invariants) {
     printer.verdict(invariant.line());
   }

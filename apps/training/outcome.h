@@ -43,8 +43,8 @@ struct Outcome {
 /// does not apply.
 std::string to_json(const Outcome& outcome);
 
-/// The manifest of the last checkpoint, the memory profile, the held-out loss, the sample, the invariants. The sample is made where it
-/// is printed, on rank 0 alone.
+/// The manifest of the last checkpoint, the memory profile, the held-out loss, the sample, the invariants. (all) The sample is made
+/// where it is printed, on rank 0 alone, from parameters that all ranks summon.
 void report_outcome(const Printer& printer, const Outcome& outcome, const std::optional<SavedCheckpoint>& saved,
                     TrainingRun& run, const TrainingData& data);
 

@@ -22,9 +22,11 @@ std::string_view name_of(Schedule::Kind kind) {
   }
 }
 
-// Changes no number: a constant rate has no end, and --steps says only where to stop; where buckets are cut is the same to a sum, and so
-// is who holds what of the state.
-bool is_harmless(const std::string& flag) { return flag == "--steps" || flag == "--bucket-bytes" || flag == "--strategy"; }
+// Changes no number: a constant rate has no end, and --steps says only where to stop; where buckets are cut, and who holds and updates
+// what, is the same to a sum.
+bool is_harmless(const std::string& flag) {
+  return flag == "--steps" || flag == "--bucket-bytes" || flag == "--strategy" || flag == "--shard-ranks";
+}
 
 }  // namespace
 
@@ -46,7 +48,9 @@ Settings settings_of(const TrainConfig& config, int world_size, uint64_t data_fi
       {"--batch-size", to_text(config.batch_size)},
       {"--global-batch-size", to_text(config.micro_batches(world_size).sequences)},
       {"--strategy", config.strategy},
-      {"--bucket-bytes", to_text(config.buckets.bytes)},
+      {"--bucket-bytes", to_text(config.parallel.buckets.bytes)},
+      {"--shard-ranks", to_text(config.parallel.shard_ranks)},
+      {"--reduce-every-micro-batch", to_text(config.parallel.reduce_every_micro_batch)},
       {"--optimizer", optimizer.name},
       {"--beta1", exact(optimizer.beta1)},
       {"--beta2", exact(optimizer.beta2)},

@@ -61,9 +61,9 @@ int64_t train(Module& model, Strategy& parallel, const Loader& loader, Guard& gu
     const int64_t step = done + 1, batch = guard.batch_of(step);
     LossSum loss;  // this rank's: sum of token losses, and how many
     const IndexRange mine = loader.mine();
-    for (int64_t micro = mine.begin; micro < mine.end; ++micro) {
-      const auto local = parallel.no_sync(micro + 1 < mine.end);     // only the last micro-batch communicates
-      const auto [tokens, targets] = loader.load(batch - 1, micro);  // [B, T] each
+    for (int64_t micro = mine.begin; micro < mine.end; micro += mine.stride) {
+      const auto local = parallel.no_sync(micro + mine.stride < mine.end);  // another follows: this one may only accumulate
+      const auto [tokens, targets] = loader.load(batch - 1, micro);         // [B, T] each
       set_dropout_index(model, loader.index(batch - 1, micro));
       loss += parallel.forward_backward(tokens, targets);
     }

@@ -1,4 +1,4 @@
-// The training loop: the same for one rank, data parallel and ZeRO-1.
+// The training loop: the same for one rank and for every strategy.
 #pragma once
 
 #include <cstdint>

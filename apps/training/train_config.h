@@ -31,7 +31,7 @@ struct TrainConfig {
   int64_t nan_at = 0;  // 0: at no step
   int64_t nan_rank = 0;
   std::string strategy = "zero1";
-  BucketSizes buckets;  // ddp
+  ParallelOptions parallel;
 
   // Data
   std::string corpus;  // empty: synthetic

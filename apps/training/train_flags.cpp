@@ -22,6 +22,7 @@ struct Spelled {
   std::string tokenizer = "bytes";
   int64_t seed = 41;
   int64_t vocab_size = 64;
+  int64_t shard_ranks = 0;
   bool verify = false;
   bool no_verify = false;
   bool version = false;
@@ -49,9 +50,19 @@ void optimization_flags(Flags& flags, TrainConfig& config, Spelled& spelled) {
   flags.whole("--global-batch-size", config.global_batch_size, 1, kMany,
               "sequences per step over all ranks; accumulates when it exceeds ranks x batch size, its default");
   flags.whole("--seed", spelled.seed, 0, std::numeric_limits<int64_t>::max(), "of parameters, data, dropout and sampling");
-  flags.choice("--strategy", config.strategy, {"zero1", "ddp"}, "how ranks share the work");
-  flags.whole("--bucket-bytes", config.buckets.bytes, 1, kMany,
+  flags.choice("--strategy", config.strategy, {"ddp", "zero1", "zero2", "fsdp", "hsdp"},
+               "how ranks share the work: nothing, optimizer, gradients too, parameters too; hsdp: fsdp within groups");
+  flags.whole("--bucket-bytes", config.parallel.buckets.bytes, 1, kMany,
               "ddp: a range of the gradient this large leaves while backward computes the rest; the first at most 1 MiB");
+  flags.mark("--no-overlap", config.parallel.overlap, false,
+             "backward waits until a gradient has left; not zero1, which sends at its end");
+  flags.mark("--reduce-every-micro-batch", config.parallel.reduce_every_micro_batch, true,
+             "sum gradients over ranks in every micro-batch: shards accumulate instead of whole gradients");
+  flags.mark("--keep-after-forward", config.parallel.reshard_after_forward, false,
+             "fsdp, hsdp: parameters stay whole from forward to backward: more memory, a third less sent");
+  flags.mark("--no-prefetch", config.parallel.prefetch, false, "fsdp, hsdp: gather a layer when it is needed, not before");
+  flags.whole("--shard-ranks", spelled.shard_ranks, 1, 1'000'000,
+              "hsdp: ranks that share one copy; default: half of them, or all where they are odd in number");
   flags.choice("--optimizer", optimizer.name, {"adamw", "sgd"}, "AdamW, or SGD with momentum");
   flags.real("--lr", config.schedule.lr, kNonNegative, "highest learning rate");
   flags.choice("--schedule", spelled.schedule, {"constant", "linear", "cosine"}, "of the learning rate, after the warm-up");
@@ -150,7 +161,9 @@ void settle(TrainConfig& config, const Spelled& spelled, const Flags& flags) {
   if (config.schedule.horizon == 0) {
     config.schedule.horizon = config.steps;
   }
-  config.buckets.first_bytes = std::min(config.buckets.first_bytes, config.buckets.bytes);
+  BucketSizes& buckets = config.parallel.buckets;
+  buckets.first_bytes = std::min(buckets.first_bytes, buckets.bytes);
+  config.parallel.shard_ranks = static_cast<int>(spelled.shard_ranks);
   config.tokenizer = spelled.tokenizer == "bytes" ? Tokenizer::Kind::Bytes : Tokenizer::Kind::Chars;
   check<UsageError>(!spelled.verify || !spelled.no_verify, "--verify-resume and --no-verify-resume contradict each other");
   if (spelled.verify || spelled.no_verify) {

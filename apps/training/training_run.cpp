@@ -9,6 +9,7 @@
 #include "apps/training/meta.h"
 #include "collectives/control_scope.h"
 #include "dist/make_strategy.h"
+#include "tensor/base/allocator.h"
 
 namespace ringlet {
 namespace {
@@ -38,10 +39,13 @@ TrainingRun::TrainingRun(const TrainConfig& config, const TrainingData& data, Co
       world_(world),
       settings_(settings_of(config, world.size(), data.dataset->fingerprint())),
       model_(config.model),
-      parallel_(make_strategy(config.strategy, model_, world, config.optimizer, config.buckets)),
-      loader_(*data.dataset, config.micro_batches(world.size()), config.model.seq_len, world.rank(), world.size()),
+      parallel_(make_strategy(config.strategy, model_, world, config.optimizer, config.parallel)),
+      loader_(*data.dataset, config.micro_batches(world.size()), config.model.seq_len, world.rank(), world.size(),
+              config.parallel.reduce_every_micro_batch),
       guard_(config.guard),
-      run_id_(new_run_id(world)) {}
+      run_id_(new_run_id(world)) {
+  Allocator::current()->reset_peaks();  // of the time in which the model stood beside its flat parameters
+}
 
 void TrainingRun::train_until(int64_t last, Observer& observer, Recovery* recovery) {
   NoRecovery none;

@@ -30,7 +30,7 @@ CommunicationReport books_of(const std::string& strategy, int P, int64_t steps, 
     config.steps = steps;
     config.strategy = strategy;
     config.global_batch_size = 32;
-    config.buckets = {.first_bytes = 20000, .bytes = 40000};
+    config.parallel.buckets = {.first_bytes = 20000, .bytes = 40000};
     const TrainingData data = read_training_data(config, *world);
     TrainingRun run(config, data, *world);
     PhaseSpans spans(recorder.timeline, run.model());
@@ -72,6 +72,31 @@ TEST_CASE("a step of DDP or ZeRO-1 pays 2(N-1)/N of the gradient's bytes, whatev
             std::map<Operation, int64_t>{{Operation::AllReduce, 2 * (N - 1) * steps * (24 * 8 + 16) / N}});
     }
   }
+}
+
+TEST_CASE("ZeRO-2 pays as much, and FSDP half as much again, two gathers in every micro-batch", "[communication]") {
+  const auto padded_units = [](int shards) {
+    int64_t bytes = 0;
+    for (const int64_t numel : {2560, 12576, 12576, 2112}) {  // the embeddings, two blocks, the head
+      bytes += 4 * ((numel + shards - 1) / shards * shards);
+    }
+    return bytes;
+  };
+  using Payload = std::map<Operation, int64_t>;
+  for (const int N : {2, 3, 4, 8}) {
+    INFO(N << " ranks");
+    const int64_t steps = 3, T = padded_units(N), micro_batches = (8 + N - 1) / N;
+    CHECK(payload_of_steps(books_of("zero2", N, steps), false) ==
+          Payload{{Operation::ReduceScatter, steps * (N - 1) * T / N}, {Operation::AllGather, steps * (N - 1) * T / N}});
+    CHECK(payload_of_steps(books_of("fsdp", N, steps), false) ==
+          Payload{{Operation::ReduceScatter, steps * (N - 1) * T / N},
+                  {Operation::AllGather, steps * micro_batches * 2 * (N - 1) * T / N}});
+  }
+  // Two replicas of a copy that four ranks share, four pairs of ranks with the same shard: a row for each group.
+  const int64_t T = padded_units(4);
+  CHECK(payload_of_steps(books_of("hsdp", 8, 1), false) == Payload{{Operation::ReduceScatter, 2 * 3 * T / 4},
+                                                                   {Operation::AllGather, 2 * 2 * 3 * T / 4},
+                                                                   {Operation::AllReduce, 4 * T / 4}});
 }
 
 TEST_CASE("the report says per step what it says in all, as lines and as JSON", "[communication]") {

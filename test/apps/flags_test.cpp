@@ -51,7 +51,7 @@ TEST_CASE("[P3] a flag takes its whole value or the program does not start", "[f
       {{"--np", "0"}, "--np"},
       {{"--unknown", "1"}, "--unknown: no such flag"},
       {{"stray"}, "stray: no such flag"},
-      {{"--strategy", "zero9"}, "--strategy: takes one of zero1|ddp, got 'zero9'"},
+      {{"--strategy", "zero9"}, "--strategy: takes one of ddp|zero1|zero2|fsdp|hsdp, got 'zero9'"},
       {{"--embed-dim", "10", "--heads", "3"}, "--heads: must divide --embed-dim, got 3 heads for width 10"},
       {{"--schedule", "cosine", "--warmup", "20"}, "--warmup: must end before the schedule does, got 20 of 20 updates"},
       {{"--min-lr", "1"}, "--min-lr: must not exceed --lr, got 1 above 0.005"},

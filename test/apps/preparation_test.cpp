@@ -83,6 +83,7 @@ TEST_CASE("[L2] what a resumed run is asked to do differently is refused or anno
   refused([](TrainConfig& c) { c.model.tied_head = true; }, "--tied-head");
   refused([](TrainConfig& c) { c.schedule.lr = 1e-3; }, "--lr is 0.001");
   refused([](TrainConfig& c) { c.clip = 1.0; }, "--clip");
+  refused([](TrainConfig& c) { c.parallel.reduce_every_micro_batch = true; }, "--reduce-every-micro-batch is true, was false");
   refused([](TrainConfig& c) { c.optimizer.beta2 = 0.99; }, "--beta2");
   refused([](TrainConfig& c) { c.corpus = "x"; }, "--corpus");
 
@@ -92,6 +93,10 @@ TEST_CASE("[L2] what a resumed run is asked to do differently is refused or anno
   CHECK(harmless.refused.empty());  // a constant rate has no horizon
   REQUIRE(harmless.announced.size() == 1);
   CHECK_THAT(harmless.announced.front(), Contains("--steps is 40, was 20"));
+  TrainConfig sharded;
+  sharded.strategy = "fsdp";  // the same bits, whoever holds them
+  REQUIRE(compare_settings(settings_of(sharded, 4, 7), saved).announced.size() == 1);
+  CHECK_THAT(compare_settings(settings_of(sharded, 4, 7), saved).announced.front(), Contains("--strategy is fsdp, was zero1"));
 
   TrainConfig ddp;
   ddp.strategy = "ddp";
