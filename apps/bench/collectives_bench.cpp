@@ -183,6 +183,21 @@ std::vector<nlohmann::ordered_json> race_peers(Communicator& world, const Flags&
   return rows;
 }
 
+std::vector<nlohmann::ordered_json> race_algorithms(const Communicator& world, const Flags& flags) {
+  std::vector<nlohmann::ordered_json> rows;
+  const AlgorithmsRun run{flags.ops, flags.min_bytes, flags.max_bytes, flags.growth, flags.seconds};
+  for (const AlgorithmRow& row : race_algorithms(run, world.rank() == 0)) {
+    rows.push_back({{"op", row.op},
+                    {"bytes", row.bytes},
+                    {"ranks", world.size()},
+                    {"algorithm", row.algorithm},
+                    {"ours_us", row.median_us},
+                    {"ours_p99_us", row.p99_us},
+                    {"predicted_us", row.predicted_us}});
+  }
+  return rows;
+}
+
 int collectives_bench(int argc, char** argv) {
   CLI::App app("Collectives beside Open MPI's and beside the floor that memory sets. Run it under mpirun.");
   Flags flags;
@@ -195,9 +210,7 @@ int collectives_bench(int argc, char** argv) {
   const auto world =
       make_world("mpi", {.transport = flags.transport, .arena_bytes = flags.arena ? Pools::bytes(flags.max_bytes) : 0});
   const std::vector<nlohmann::ordered_json> rows =
-      flags.algorithms
-          ? race_algorithms({flags.ops, flags.min_bytes, flags.max_bytes, flags.growth, flags.seconds}, world->rank() == 0)
-          : race_peers(*world, flags);
+      flags.algorithms ? race_algorithms(*world, flags) : race_peers(*world, flags);
   if (world->rank() == 0 && !flags.json.empty()) {
     std::ofstream(flags.json) << nlohmann::ordered_json(rows).dump(1) << "\n";
   }

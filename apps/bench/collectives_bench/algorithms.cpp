@@ -22,14 +22,14 @@ Operation operation_named(const std::string& op) {
 
 }  // namespace
 
-std::vector<nlohmann::ordered_json> race_algorithms(const AlgorithmsRun& run, bool speaks) {
+std::vector<AlgorithmRow> race_algorithms(const AlgorithmsRun& run, bool speaks) {
   const std::unique_ptr<Communicator> world = make_mpi_world();
   Pools pools(run.max_bytes, system_arena());
   if (speaks) {
     std::printf("%d ranks, MPI messages, fp32; us per call\n%-15s %10s %-20s %11s %11s %11s\n", world->size(), "operation",
                 "bytes", "algorithm", "median", "p99", "predicted");
   }
-  std::vector<nlohmann::ordered_json> rows;
+  std::vector<AlgorithmRow> rows;
   for (const std::string& op : run.ops) {
     const Operation operation = operation_named(op);
     const std::vector<Algorithm> algorithms = algorithms_of(operation, world->size());
@@ -48,16 +48,15 @@ std::vector<nlohmann::ordered_json> race_algorithms(const AlgorithmsRun& run, bo
       for (size_t k = 0; k < algorithms.size(); ++k) {
         const double predicted =
             1e6 * CostModel().seconds(cost_of(operation, algorithms[k], static_cast<double>(cases[k].bytes), world->size()));
-        rows.push_back({{"op", op},
-                        {"bytes", cases[k].bytes},
-                        {"ranks", world->size()},
-                        {"algorithm", std::string(name_of(algorithms[k]))},
-                        {"ours_us", figures[k].median()},
-                        {"ours_p99_us", figures[k].p99()},
-                        {"predicted_us", predicted}});
+        const AlgorithmRow& row = rows.emplace_back(AlgorithmRow{.op = op,
+                                                                 .algorithm = std::string(name_of(algorithms[k])),
+                                                                 .bytes = cases[k].bytes,
+                                                                 .median_us = figures[k].median(),
+                                                                 .p99_us = figures[k].p99(),
+                                                                 .predicted_us = predicted});
         if (speaks) {
-          std::printf("%-15s %10lld %-20s %11.1f %11.1f %11.1f\n", op.c_str(), static_cast<long long>(cases[k].bytes),
-                      std::string(name_of(algorithms[k])).c_str(), figures[k].median(), figures[k].p99(), predicted);
+          std::printf("%-15s %10lld %-20s %11.1f %11.1f %11.1f\n", op.c_str(), static_cast<long long>(row.bytes),
+                      row.algorithm.c_str(), row.median_us, row.p99_us, row.predicted_us);
           std::fflush(stdout);
         }
       }

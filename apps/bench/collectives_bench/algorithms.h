@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -14,8 +13,14 @@ struct AlgorithmsRun {
   double seconds;  // for each algorithm of a row
 };
 
-/// Rows of {op, bytes, ranks, algorithm, ours_us, ours_p99_us, predicted_us}; printed where `speaks`. Over MPI messages. α, β and γ are those
-/// of the defaults (cost_model.h), so the ratio of a row says how well they fit this machine.
-std::vector<nlohmann::ordered_json> race_algorithms(const AlgorithmsRun& run, bool speaks);
+struct AlgorithmRow {
+  std::string op, algorithm;
+  int64_t bytes;
+  double median_us, p99_us, predicted_us;
+};
+
+/// Over MPI messages; printed where `speaks`. α, β and γ are the defaults of cost_model.h, so predicted beside measured says how
+/// well they fit this machine.
+std::vector<AlgorithmRow> race_algorithms(const AlgorithmsRun& run, bool speaks);
 
 }  // namespace ringlet
