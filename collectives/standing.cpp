@@ -75,6 +75,12 @@ Verdict judge(std::span<const Standing> all) {
   return verdict;
 }
 
+// Where nobody disagrees: whom all wait for, whatever chain of others they wait for it through.
+int first_late(std::span<const Standing> all) {
+  const auto late = std::find_if(all.begin(), all.end(), [](const Standing& one) { return !known(one); });
+  return late == all.end() ? -1 : static_cast<int>(late - all.begin());
+}
+
 // "all_reduce #12 of 1000 f32, sum (train.cpp:88): "
 std::string described(const Standing& one) {
   const std::string_view site = one.site.view();
@@ -120,6 +126,10 @@ CommError disagreement(int rank, int peer, const std::string& complaint, std::sp
     const Fingerprint theirs = call_of(others.front());
     reason = message("all ranks must make the same call, but they differ in {}: got {} on {}, {} on {}",
                      differences(usual, theirs), describe(usual), list(verdict.usual), describe(theirs), list(others));
+  } else if (const int late = first_late(standings); late >= 0 && (peer < 0 || known(standings[static_cast<size_t>(peer)]))) {
+    reason = peer < 0 ? message("rank {} has not come, and another rank's deadline has passed", late)
+                      : message("rank {} has not come; {}", late, complaint);
+    peer = late;
   }
   return {{.rank = rank, .size = static_cast<int>(standings.size()), .peer = peer}, reason + table(standings, verdict.odd)};
 }

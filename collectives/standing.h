@@ -25,9 +25,10 @@ struct Standing {
   SiteText site{};     // of that call
 };
 
-/// The error that rank `rank` throws. `standings` has a row per rank. `complaint` about `peer` is its reason unless a rank has failed
-/// or is dead, which explains everything else, or the calls differ; then the reason is who differs from whom and in what, and the odd rank out is `peer()` if there is one. Below it
-/// a table: rank, call with number and size, call site, state.
+/// The error that rank `rank` throws. `standings` has a row per rank. The reason is, in this order: a rank that failed or is dead,
+/// which explains everything else; who differs from whom and in what, where calls differ; the rank that has not come, where
+/// `peer` itself waits or is -1; and else `complaint`, which is about `peer`. `peer()` is the one to blame, if it is one. Below it a
+/// table: rank, call with number and size, call site, state.
 CommError disagreement(int rank, int peer, const std::string& complaint, std::span<const Standing> standings);
 
 }  // namespace ringlet

@@ -1,6 +1,5 @@
 #include "collectives/transports/mpi_point_to_point.h"
 
-#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <thread>
@@ -187,14 +186,6 @@ class MpiPointToPoint final : public PointToPoint {
     }
     if (seen != nullptr && standings[static_cast<size_t>(seen->peer)].state == Standing::State::Silent) {
       standings[static_cast<size_t>(seen->peer)] = {Standing::State::InCall, seen->call, {}};
-    }
-    const auto silent = std::find_if(standings.begin(), standings.end(),
-                                     [](const Standing& one) { return one.state == Standing::State::Silent; });
-    if (peer < 0 && silent != standings.end()) {  // it was another rank's deadline that has passed
-      const int late = static_cast<int>(silent - standings.begin());
-      throw disagreement(rank(), late,
-                         message("rank {} has not come within the deadline of {} ms", late, options_.deadline.count()),
-                         standings);
     }
     throw disagreement(rank(), peer, complaint, standings);
   }

@@ -5,6 +5,8 @@
 #include <new>
 #include <utility>
 
+#include "collectives/transports/process.h"
+
 namespace ringlet {
 namespace {
 
@@ -51,6 +53,11 @@ Standing SharedSeat::standing() const {
 }
 
 bool SharedSeat::makes(const Fingerprint& one) const { return load<Fingerprint>(call) == one; }
+
+bool SharedSeat::dead() const {
+  const int before = process.load();
+  return is_dead(before) && process.load() == before;
+}
 
 size_t SharedArena::segment(int ranks) {
   return std::min(kLongestSegment, std::max(kStagingBytes / static_cast<size_t>(ranks + 1) / 4096 * 4096, size_t{65536}));

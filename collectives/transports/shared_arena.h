@@ -28,6 +28,8 @@ struct alignas(64) SharedSeat {
 
   void stand(const Standing& standing);
   Standing standing() const;
+  /// Its process has ended. A rank that has nothing more to say (`process` is 0) may go.
+  bool dead() const;
   bool makes(const Fingerprint& one) const;
 };
 

@@ -146,24 +146,19 @@ void SharedPhases::look_after_peers(Patience& patience) {
   for (int r = 0; r < ranks_; ++r) {
     const Standing other = arena_.seat(r).standing();
     if (gone(other) && other.call.sequence <= call_.sequence) {
-      dispute(r, message("rank {} is gone", r));
+      dispute(r, message("rank {} has left{}", r, other.state == State::Failed ? " because of an exception" : ""));
     }
   }
   const auto waited = Clock::now() - patience.since;
   for (int r = 0; r < ranks_ && waited > kNap; ++r) {
-    const int process = arena_.seat(r).process.load();
-    if (is_dead(process)) {
-      dispute(r, message("rank {} is dead (process {})", r, process));
+    if (arena_.seat(r).dead()) {
+      dispute(r, message("rank {} is dead (process {})", r, arena_.seat(r).process.load()));
     }
   }
   if (waited > deadline_) {
     const int late = missing();
-    dispute(late, late_text(late));
+    dispute(late, message("rank {} has not come within the deadline of {} ms", late, deadline_.count()));
   }
-}
-
-std::string SharedPhases::late_text(int late) const {
-  return message("rank {} has not come within the deadline of {} ms", late, deadline_.count());
 }
 
 int SharedPhases::missing() const {
@@ -189,6 +184,7 @@ void SharedPhases::wake_all() const { futex_wake(arena_.head().phase.value, std:
 // Breaks the group, gives the others a moment to say where they stand, and throws what that comes to.
 void SharedPhases::dispute(int peer, const std::string& complaint) {
   break_from(call_.sequence);
+  arena_.seat(rank_).process.store(0);  // that this process may end now is no death to be blamed for
   std::vector<Standing> standings(static_cast<size_t>(ranks_));
   const auto limit = Clock::now() + kTimeToAnswer;
   for (bool all = false; !all && Clock::now() < limit;) {
@@ -196,7 +192,7 @@ void SharedPhases::dispute(int peer, const std::string& complaint) {
     for (int r = 0; r < ranks_; ++r) {
       Standing& one = standings[static_cast<size_t>(r)];
       one = arena_.seat(r).standing();
-      if (!gone(one) && is_dead(arena_.seat(r).process.load())) {
+      if (!gone(one) && arena_.seat(r).dead()) {
         one.state = State::Dead;
       }
       all &= gone(one) || one.state == State::Dead || one.call.sequence >= call_.sequence;
@@ -204,9 +200,6 @@ void SharedPhases::dispute(int peer, const std::string& complaint) {
     if (!all) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
-  }
-  if (const int late = peer < 0 ? missing() : -1; late >= 0) {  // it was another rank's deadline that has passed
-    throw disagreement(rank_, late, late_text(late), standings);
   }
   throw disagreement(rank_, peer, complaint, standings);
 }

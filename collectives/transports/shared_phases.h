@@ -48,7 +48,6 @@ class SharedPhases {
   void wake_all() const;
   void break_from(uint64_t sequence) const;
   int missing() const;
-  std::string late_text(int late) const;
   [[noreturn]] void dispute(int peer, const std::string& complaint);
 
   SharedArena arena_;

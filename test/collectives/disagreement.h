@@ -6,6 +6,7 @@
 #include <exception>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "collectives/communicator.h"
@@ -13,92 +14,83 @@
 
 namespace ringlet::test {
 
+/// Who is told what.
+enum class Told {
+  Differ,  // every rank: in what the calls differ
+  Leaves,  // the same, but some only leave
+  Throws,  // the odd rank throws an Error of its own, and the others hear that it has left by an exception
+  Late,    // only time can tell: the others hear at the deadline that the odd rank has not come
+  Groups,  // only time can tell that they wait in different groups
+};
+
 struct Disagreement {
   const char* name;
   void (*usual)(Communicator& world);
   void (*odd)(Communicator& world);
-  const char* field;       // what the report says they differ in
-  bool all_report = true;  // false where some only leave
+  const char* field = "";  // what the report says they differ in
+  Told told = Told::Differ;
+  bool needs_time() const { return told == Told::Late || told == Told::Groups; }
+  std::chrono::milliseconds deadline() const { return std::chrono::milliseconds(needs_time() ? 300 : 20000); }
 };
 
 inline void sum_of_four(Communicator& world) {
   std::vector<float> data(4);
   world.all_reduce(data, ReduceOp::Sum);
 }
-inline void from_root(Communicator& world, int root) {
+template <typename T, int n>
+void reduce_over(Communicator& world, ReduceOp op) {
+  std::vector<T> data(n);
+  world.all_reduce(data, op);
+}
+template <int root>
+void from_root(Communicator& world) {
   std::vector<float> data(4);
   world.broadcast(data, root);
 }
-inline void to_root(Communicator& world, int root) {
+template <int root>
+void to_root(Communicator& world) {
   std::vector<float> data(4), sum(4);
   world.reduce(data, sum, ReduceOp::Sum, root);
 }
-inline void large_sum(Communicator& world, ReduceOp op) {
-  std::vector<float> data(100000);
-  world.all_reduce(data, op);
-}
-inline void scaled_sum(Communicator& world, float factor) {
+inline void on_device(Communicator& world) {
   std::vector<float> data(4);
-  world.all_reduce(data, pre_mul_sum(factor));
+  world.all_reduce(Buffer(data.data(), 4, DType::F32, Device{Device::Kind::Cuda, 0}), ReduceOp::Sum);
 }
-// Rank 0's part holds `first` elements, rank 1's the rest of eight, the others' none.
-inline void in_parts(Communicator& world, int64_t first) {
-  std::vector<int64_t> counts(static_cast<size_t>(world.size()));
-  counts[0] = first;
-  counts[1] = 8 - first;
-  std::vector<float> mine(static_cast<size_t>(counts[static_cast<size_t>(world.rank())])), all(8);
-  world.all_gather_v(mine, all, counts);
+// A step of training as ZeRO takes it.
+inline void step(Communicator& world) {
+  std::vector<float> whole(static_cast<size_t>(world.size()) * 100), shard(100);
+  world.reduce_scatter(whole, shard, ReduceOp::Sum);
+  world.all_gather(shard, whole);
 }
-inline void exchanged(Communicator& world) {
-  std::vector<float> in(static_cast<size_t>(world.size())), out(in.size());
-  world.all_to_all(in, out);
-}
-inline void nothing(Communicator&) {}
 
 inline const std::vector<Disagreement>& disagreements() {
   using C = Communicator;
   static const std::vector<Disagreement> table{
       {"operation", sum_of_four, [](C& w) { w.barrier(); }, "operation"},
-      {"count", sum_of_four,
-       [](C& w) {
-         std::vector<float> data(5);
-         w.all_reduce(data, ReduceOp::Sum);
-       },
-       "count"},
-      {"dtype of the same size", sum_of_four,
-       [](C& w) {
-         std::vector<int32_t> data(4);
-         w.all_reduce(data, ReduceOp::Sum);
-       },
-       "dtype"},
-      {"reduce op", sum_of_four,
-       [](C& w) {
-         std::vector<float> data(4);
-         w.all_reduce(data, ReduceOp::Max);
-       },
-       "reduce op"},
-      {"factor", [](C& w) { scaled_sum(w, 2); }, [](C& w) { scaled_sum(w, 3); }, "factor"},
-      {"counts of the parts", [](C& w) { in_parts(w, 3); }, [](C& w) { in_parts(w, 8); }, "counts of the parts"},
-      {"all_to_all and scatter", exchanged,
-       [](C& w) {
-         std::vector<float> in(static_cast<size_t>(w.size())), out(1);
-         w.scatter(in, out, 0);
-       },
-       "operation"},
-      {"reduce op of long messages", [](C& w) { large_sum(w, ReduceOp::Sum); }, [](C& w) { large_sum(w, ReduceOp::Max); },
-       "reduce op"},
-      {"count of long messages", [](C& w) { large_sum(w, ReduceOp::Sum); }, sum_of_four, "count"},
-      {"root of a broadcast", [](C& w) { from_root(w, 0); }, [](C& w) { from_root(w, 1); }, "root"},
-      {"root of a reduce", [](C& w) { to_root(w, 1); }, [](C& w) { to_root(w, 0); }, "root"},
-      {"swapped order", [](C& w) { sum_of_four(w), from_root(w, 0); }, [](C& w) { from_root(w, 0), sum_of_four(w); },
+      {"count", sum_of_four, [](C& w) { reduce_over<float, 5>(w, ReduceOp::Sum); }, "count"},
+      {"dtype of the same size", sum_of_four, [](C& w) { reduce_over<int32_t, 4>(w, ReduceOp::Sum); }, "dtype"},
+      {"device", sum_of_four, on_device, "", Told::Throws},
+      {"reduce op", sum_of_four, [](C& w) { reduce_over<float, 4>(w, ReduceOp::Max); }, "reduce op"},
+      {"reduce op of long messages", [](C& w) { reduce_over<float, 100000>(w, ReduceOp::Sum); },
+       [](C& w) { reduce_over<float, 100000>(w, ReduceOp::Max); }, "reduce op"},
+      {"count of long messages", [](C& w) { reduce_over<float, 100000>(w, ReduceOp::Sum); }, sum_of_four, "count"},
+      {"root of a broadcast", from_root<0>, from_root<1>, "root"},
+      {"root of a reduce", to_root<1>, to_root<0>, "root"},
+      {"swapped order", [](C& w) { sum_of_four(w), from_root<0>(w); }, [](C& w) { from_root<0>(w), sum_of_four(w); },
        "operation"},
       {"a missing call", [](C& w) { sum_of_four(w), w.barrier(); }, [](C& w) { w.barrier(); }, "operation"},
       {"an extra call", [](C& w) { w.barrier(); }, [](C& w) { sum_of_four(w), w.barrier(); }, "operation"},
-      {"one step ahead", [](C& w) { sum_of_four(w), from_root(w, 0), sum_of_four(w), from_root(w, 0); },
-       [](C& w) { sum_of_four(w), from_root(w, 0), from_root(w, 0), sum_of_four(w); }, "operation"},
+      {"half a step ahead", [](C& w) { step(w), step(w); }, [](C& w) { sum_of_four(w), step(w); }, "operation"},
+      {"one step ahead", [](C& w) { step(w), step(w), w.barrier(); }, [](C& w) { step(w), w.barrier(); }, "operation"},
       {"a split that not all know of", sum_of_four, [](C& w) { w.split(0, 0); }, "operation"},
-      {"one rank leaves early", [](C& w) { sum_of_four(w), sum_of_four(w); }, sum_of_four, "operation", false},
-      {"all but one leave", sum_of_four, [](C& w) { sum_of_four(w), sum_of_four(w); }, "operation", false},
+      {"a rank waits in another group", [](C& w) { w.split(0, 0), w.barrier(); }, [](C& w) { w.split(0, 0)->barrier(); }, "",
+       Told::Groups},
+      {"one rank leaves early", [](C& w) { sum_of_four(w), sum_of_four(w); }, sum_of_four, "operation", Told::Leaves},
+      {"all but one leave", sum_of_four, [](C& w) { sum_of_four(w), sum_of_four(w); }, "operation", Told::Leaves},
+      {"an exception", sum_of_four, [](C&) { fail("injected"); }, "", Told::Throws},
+      {"a rank that does not come", sum_of_four,
+       [](C&) { std::this_thread::sleep_for(std::chrono::milliseconds(2500)); },  // longer than the others wait for its answer
+       "", Told::Late},
   };
   return table;
 }
@@ -115,22 +107,36 @@ inline std::string told_by(Communicator& world, const Disagreement& kind, int od
   }
 }
 
-/// Judges what rank `rank` was told.
+/// Judges what rank `rank` was told: by `told_by`, or by an error of its own that went further.
 inline void expect_report(Report& report, const std::string& text, const Disagreement& kind, int rank, int ranks,
                           int odd_rank) {
+  const bool is_odd = rank == odd_rank;
+  if (is_odd && (kind.told == Told::Throws || kind.told == Told::Late)) {  // its own error, or nothing
+    report.expect(text.find("(world), peer") == std::string::npos, "the odd rank was told '{}'", text);
+    return;
+  }
   if (text.empty()) {
-    const bool leaves = !kind.all_report && (rank == odd_rank) == (kind.odd == sum_of_four);
+    const bool leaves = kind.told == Told::Leaves && is_odd == (kind.odd == sum_of_four);
     report.expect(leaves, "rank {} of {} was told nothing", rank, ranks);
     return;
   }
-  const std::string odd = message("but rank {} differs in {}: got ", odd_rank, kind.field);
-  const std::string tie = message("but they differ in {}: got ", kind.field);
-  const bool found = text.find(odd) != std::string::npos || (ranks == 2 && text.find(tie) != std::string::npos) ||
-                     (ranks == 2 && !kind.all_report && text.find("leaves after #3") != std::string::npos);
-  report.expect(found, "rank {} of {}: '{}' lacks '{}'", rank, ranks, text, odd);
-  report.expect(text.find(message(" on rank {} of {} (world)", rank, ranks)) != std::string::npos, "'{}' lacks its rank", text);
-  report.expect(text.find("rank  call (call site): state\n") != std::string::npos, "'{}' lacks the table", text);
-  report.expect(text.find(" (disagreement.h:") != std::string::npos, "'{}' lacks the call site", text);
+  const auto says = [&](const std::string& part) { return text.find(part) != std::string::npos; };
+  if (kind.told == Told::Differ || kind.told == Told::Leaves) {
+    const std::string odd = message("but rank {} differs in {}: got ", odd_rank, kind.field);
+    const std::string tie = message("but they differ in {}: got ", kind.field);
+    report.expect(
+        says(odd) || (ranks == 2 && says(tie)) || (ranks == 2 && kind.told == Told::Leaves && says("leaves after #3")),
+        "rank {} of {}: '{}' lacks '{}'", rank, ranks, text, odd);
+  } else if (kind.told != Told::Groups) {
+    report.expect(says(message(", peer {}: ", odd_rank)), "rank {} of {}: '{}' blames another than rank {}", rank, ranks, text,
+                  odd_rank);
+    report.expect(kind.told == Told::Throws
+                      ? says("has left because of an exception") || says("failed: ")
+                      : says("rank " + to_text(odd_rank) + " has not come") || says("within the deadline of 300 ms"),
+                  "rank {} of {}: '{}' does not say why", rank, ranks, text);
+  }
+  report.expect(says(message(" on rank {} of {} (world", rank, ranks)), "'{}' lacks its rank", text);
+  report.expect(says("rank  call (call site): state\n"), "'{}' lacks the table", text);
 }
 
 }  // namespace ringlet::test
