@@ -89,7 +89,7 @@ inline const std::vector<Disagreement>& disagreements() {
       {"all but one leave", sum_of_four, [](C& w) { sum_of_four(w), sum_of_four(w); }, "operation", Told::Leaves},
       {"an exception", sum_of_four, [](C&) { fail("injected"); }, "", Told::Throws},
       {"a rank that does not come", sum_of_four,
-       [](C&) { std::this_thread::sleep_for(std::chrono::milliseconds(2500)); },  // longer than the others wait for its answer
+       [](C&) { std::this_thread::sleep_for(std::chrono::milliseconds(1800)); },  // longer than the others wait for its answer
        "", Told::Late},
   };
   return table;

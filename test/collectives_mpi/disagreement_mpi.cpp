@@ -1,7 +1,8 @@
-// Ranks that do not make the same call, over MPI messages: every kind once, and a rank that ends by an exception [H6].
+// Ranks that do not make the same call, in a job of mpirun's, over messages and over windows of shared memory: every kind [H6].
 #include <mpi.h>
 
 #include <cstdio>
+#include <cstdlib>
 
 #include "collectives/backends/mpi.h"
 #include "test/collectives/disagreement.h"
@@ -13,91 +14,68 @@ using Clock = std::chrono::steady_clock;
 
 // Worlds that failed stay, as they would in a program that is about to end.
 struct Jobs {
-  std::vector<std::unique_ptr<Communicator>> failed{};
+  MpiTransport transport;
+  int rank = 0;
   Report report{};
+  std::vector<std::unique_ptr<Communicator>> failed{};
 
-  template <typename Body>
-  std::string run(const MpiOptions& options, Body&& body) {
+  // What told_by says in a world of its own.
+  std::string run(const Disagreement& kind, int odd_rank) {
     MPI_Barrier(MPI_COMM_WORLD);
     const auto started = Clock::now();
-    std::unique_ptr<Communicator> world = make_mpi_world(options);
-    std::string text = body(*world);
-    if (!text.empty()) {
-      failed.push_back(std::move(world));
+    std::string text;
+    try {
+      // Who leaves waits so long for the others to say goodbye, which those who were told of it do not.
+      const auto deadline = kind.told == Told::Leaves ? std::chrono::milliseconds(1500) : kind.deadline();
+      std::unique_ptr<Communicator> world = make_mpi_world(transport, {.deadline = deadline});
+      text = told_by(*world, kind, odd_rank);
+      report.expect(text.empty() || Clock::now() - started < std::chrono::seconds(5), "took longer than 5 s");
+      if (!text.empty()) {
+        failed.push_back(std::move(world));
+      }
+    } catch (const Error& error) {  // its world has ended while this was on its way
+      text = error.what();
     }
-    world.reset();
-    report.expect(Clock::now() - started < std::chrono::seconds(5), "took longer than 5 s");
     return text;
   }
 };
 
-void every_kind(Jobs& jobs, int rank, int ranks) {
-  for (const Disagreement& kind : disagreements()) {
-    jobs.report.about(kind.name);
-    const int odd_rank = ranks - 1;
-    const std::string text = jobs.run({}, [&](Communicator& world) { return told_by(world, kind, odd_rank); });
-    expect_report(jobs.report, text, kind, rank, ranks, odd_rank);
-  }
-}
-
-// The world of rank 1 ends while an exception is on its way out.
-void an_exception(Jobs& jobs, int rank) {
-  jobs.report.about("an exception");
-  std::string text;
-  try {
-    const std::unique_ptr<Communicator> world = make_mpi_world();
-    sum_of_four(*world);
-    check(rank != 1, "injected");
-    sum_of_four(*world);
-  } catch (const CommError& error) {
-    text = error.what();
-  } catch (const Error&) {  // NOLINT(bugprone-empty-catch): rank 1's own
-  }
-  jobs.report.expect(rank == 1 || text.find("peer 1: rank 1 has left because of an exception") != std::string::npos, "got '{}'",
-                     text);
-}
-
-// Only time can tell that rank 0 waits in another group than the others.
-void another_group(Jobs& jobs) {
-  jobs.report.about("another group");
-  const std::string text = jobs.run({.deadline = std::chrono::milliseconds(500)}, [](Communicator& world) -> std::string {
-    const std::unique_ptr<Communicator> part = world.split(0, 0);
-    try {
-      world.rank() == 0 ? part->barrier() : world.barrier();
-    } catch (const CommError& error) {
-      return error.what();
-    }
-    return "";
-  });
-  jobs.report.expect(text.find("group") != std::string::npos, "got '{}'", text);
-}
-
-int run_all() {
-  int rank = 0, ranks = 1;
+int run_all(int rounds) {
+  int rank = 0, ranks = 1, failures = 0, checks = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  Jobs jobs;
-  every_kind(jobs, rank, ranks);
-  an_exception(jobs, rank);
-  another_group(jobs);
-  for (const std::string& failure : jobs.report.failures()) {
-    std::fprintf(stderr, "rank %d: %s\n", rank, failure.c_str());
+  std::vector<Jobs> all;
+  for (const MpiTransport transport : {MpiTransport::Messages, MpiTransport::SharedMemory}) {
+    Jobs& jobs = all.emplace_back(Jobs{.transport = transport, .rank = rank});
+    for (int round = 1; round <= rounds; ++round) {
+      for (const Disagreement& kind : disagreements()) {
+        jobs.report.about(message("{} over {}", kind.name, transport == MpiTransport::Messages ? "messages" : "shared memory"));
+        const int odd_rank = (ranks - round % ranks) % ranks;
+        expect_report(jobs.report, jobs.run(kind, odd_rank), kind, rank, ranks, odd_rank);
+      }
+    }
+    for (const std::string& failure : jobs.report.failures()) {
+      std::fprintf(stderr, "rank %d: %s\n", rank, failure.c_str());
+    }
+    failures += static_cast<int>(jobs.report.failures().size());
+    checks += jobs.report.checks();
   }
-  int mine = static_cast<int>(jobs.report.failures().size()), all = 0;
-  MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  int failed_anywhere = 0;
+  MPI_Allreduce(&failures, &failed_anywhere, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   if (rank == 0) {
-    std::printf("%d ranks, %d checks each, %d failures\n", ranks, jobs.report.checks(), all);
+    std::printf("%d ranks, %d checks each, %d failures\n", ranks, checks, failed_anywhere);
   }
-  return all == 0 ? 0 : 1;
+  return failed_anywhere == 0 ? 0 : 1;
 }
 
 }  // namespace
 }  // namespace ringlet::test
 
-int main() {
+// disagreement_mpi [ROUNDS]: each with another odd rank.
+int main(int argc, char** argv) {
   const ringlet::MpiSession session;
   try {
-    return ringlet::test::run_all();
+    return ringlet::test::run_all(argc > 1 ? std::atoi(argv[1]) : 1);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());
     ringlet::abort_world(1);
