@@ -36,6 +36,7 @@ std::string_view name_of(CallRecord::State state) {
 struct alignas(64) CallHistory::Ring {
   std::atomic<uint64_t> begun{0};
   std::atomic<uint64_t> calls{0};  // so far
+  std::atomic<uint32_t> farewell{0};
   int32_t process = 0;
   std::array<CallRecord, kCalls> records{};
 
@@ -122,6 +123,13 @@ std::vector<int> CallHistory::readable() const {
     }
   }
   return ranks;
+}
+
+void CallHistory::say_farewell() { own().farewell.store(1); }
+
+bool CallHistory::said_farewell(int rank) const {
+  const Ring* found = ring(rank);
+  return found != nullptr && found->farewell.load() != 0;
 }
 
 int CallHistory::process_of(int rank) const {

@@ -54,6 +54,9 @@ class CallHistory {
   std::vector<CallRecord> of(int rank) const;
   /// The ranks whose calls can be read here.
   std::vector<int> readable() const;
+  /// This process is about to end on purpose, and has said why: others who find it dead need not.
+  void say_farewell();
+  bool said_farewell(int rank) const;
   /// The process of `rank`, 0 where it cannot be seen.
   int process_of(int rank) const;
 

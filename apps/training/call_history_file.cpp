@@ -42,11 +42,18 @@ Json to_json(const CallRecord& call) {
            call.state == CallRecord::State::Running ? Json(nullptr) : Json(1e-3 * static_cast<double>(call.duration_ns))}};
 }
 
-// Several ranks may write the same file, each under a name of its own until it is whole.
+// Several ranks may write the same file, each under a name of its own until it is whole. The rank's own word replaces what others
+// wrote for it, and is not replaced.
 void write_one(const CallHistory& history, int rank, const fs::path& folder) {
   const fs::path path = folder / file_of(rank), mine = path.string() + message(".{}", history.rank());
   write_whole_file(mine.string(), call_history_json(history, rank));
-  fs::rename(mine, path);
+  if (rank == history.rank()) {
+    fs::rename(mine, path);
+    return;
+  }
+  std::error_code there_already;
+  fs::create_hard_link(mine, path, there_already);
+  fs::remove(mine);
 }
 
 }  // namespace

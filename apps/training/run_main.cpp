@@ -31,13 +31,23 @@ void say(const Program& program, const std::string& what) {
   std::fflush(stderr);
 }
 
-// This rank's failure, of which the others may know nothing and wait for ever.
-[[noreturn]] void end_job(const Program& program, const Communicator& world, const std::string& what, ExitCode code,
+// A world whose calls are recorded.
+struct Started {
+  std::unique_ptr<Communicator> world;
+  Recorder recorder;
+};
+
+// This rank's failure, of which the others may know nothing and wait for ever. Rank 0 speaks at once, unless it may be dead itself;
+// so does nobody where the failure is the end of a rank that has spoken.
+[[noreturn]] void end_job(const Program& program, const Started& started, const std::string& what, ExitCode code,
                           int blamed = -1) {
-  if (world.rank() > (blamed == 0 ? 1 : 0)) {  // rank 0 speaks, unless it may be dead
+  const Communicator& world = *started.world;
+  CallHistory& history = *started.recorder.history;
+  if (world.rank() > (blamed == 0 ? 1 : 0) || history.said_farewell(blamed)) {
     std::this_thread::sleep_for(std::chrono::seconds(2));
   }
   say(program, world.size() > 1 ? message("rank {}: {}", world.rank(), what) : what);
+  history.say_farewell();
   abort_world(to_int(code));
 }
 
@@ -59,11 +69,7 @@ Recorder recorder_for(const CommunicationConfig& config, const Communicator& wor
           .timeline = config.trace.empty() ? nullptr : std::make_shared<Timeline>()};
 }
 
-// A world whose calls are recorded. Whoever waits for ranks that do not start says so.
-struct Started {
-  std::unique_ptr<Communicator> world;
-  Recorder recorder;
-};
+// Whoever waits for ranks that do not start says so.
 Started start_world(const Program& program, const Request& request, std::optional<MpiSession>& session) {
   const CommunicationConfig& config = request.communication;
   const StartWatch watch(config.deadline(), [&] {
@@ -120,12 +126,12 @@ int run_rank(const Program& program, const Request& request, const std::exceptio
     return end_together(program, world, error);
   } catch (const CommError& error) {
     const std::string folder = calls_folder.empty() ? new_call_history_folder(program.name) : calls_folder;
-    end_job(program, world, message("{}\n{}", error.what(), write_call_histories(*started.recorder.history, folder)),
-            exit_code_of(error), error.peer());
+    end_job(program, started, message("{}\n{}", error.what(), write_call_histories(*started.recorder.history, folder)),
+            exit_code_of(error), error.where().group == "world" ? error.peer() : -1);
   } catch (const std::exception& error) {
-    end_job(program, world, error.what(), exit_code_of(error));
+    end_job(program, started, error.what(), exit_code_of(error));
   } catch (...) {
-    end_job(program, world, "an exception that is not a std::exception", ExitCode::Data);
+    end_job(program, started, "an exception that is not a std::exception", ExitCode::Data);
   }
 }
 
