@@ -47,12 +47,12 @@ class Fsdp final : public DataParallel {
     ShardSum gradient;
     Work gathering = {};
     Work reducing = {};
-    bool whole = false;     // the unit's parameters are here, or on their way
-    bool summoned = false;  // and stay
-    bool stale = false;     // the shard is newer than what was gathered last
-    bool open = false;      // the gradient is whole and takes contributions
-    bool left = false;      // it has been sent, in this micro-batch
-    size_t waiting = 0;     // parameters whose gradient is not ready
+    bool whole = false;  // the unit's parameters are here, or on their way
+    int summoned = 0;    // how many want them to stay
+    bool stale = false;  // the shard is newer than what was gathered last
+    bool open = false;   // the gradient is whole and takes contributions
+    bool left = false;   // it has been sent, in this micro-batch
+    size_t waiting = 0;  // parameters whose gradient is not ready
   };
 
   void begin_micro_batch(bool reduces) override;

@@ -83,7 +83,7 @@ void Fsdp::gradient_ready(size_t unit, size_t entry) {
 
 void Fsdp::gather(size_t unit) {
   Piece& piece = pieces_[unit];
-  if (piece.summoned) {
+  if (piece.summoned > 0) {
     return;  // on every rank
   }
   Tensor& whole = units()[unit]->parameter.data();
@@ -151,7 +151,7 @@ void Fsdp::await(size_t unit) { pieces_[unit].gathering.wait(); }
 
 void Fsdp::give_back(size_t unit) {
   Piece& piece = pieces_[unit];
-  if (piece.whole && !piece.summoned) {
+  if (piece.whole && piece.summoned == 0) {
     await(unit);
     units()[unit]->parameter.data().release_storage();
     piece.whole = false;
@@ -214,13 +214,15 @@ void Fsdp::unshard(size_t unit) {
     const ControlScope control(shard_group());  // a proof's or a reader's, no part of a step
     gather(unit);
     await(unit);
-    pieces_[unit].summoned = true;
+    ++pieces_[unit].summoned;
   }
 }
 
 void Fsdp::reshard(size_t unit) {
-  pieces_[unit].summoned = false;
-  give_back(unit);
+  if (shards_parameters()) {
+    --pieces_[unit].summoned;
+    give_back(unit);
+  }
 }
 
 void Fsdp::finish_reduction() {

@@ -69,7 +69,7 @@ TEST_CASE("what a collective cannot take is an error that says so", "[dist]") {
     report.expect_error<Error>("dim 0 of a tensor of shape [3, 2] is stretched", [&] {
       all_reduce(comm, floats({1, 2}).expand({3, 2}), ReduceOp::Sum);
     });
-    report.expect_error<Error>("undefined tensor", [&] { broadcast(comm, {}, 0); });
+    report.expect_error<Error>("undefined tensor", [&] { broadcast(comm, Tensor(), 0); });
     report.expect_error<Error>("needs contiguous elements", [&] {
       Tensor x = two_by_two(0).transpose(0, 1);
       static_cast<void>(buffer_of(x));

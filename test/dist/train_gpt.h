@@ -28,6 +28,7 @@ struct TrainOptions {
   OptimizerConfig optimizer{.weight_decay = 0.1};
   ParallelOptions parallel{};
   int64_t layers = 1;
+  DType dtype = DType::F32;
 };
 
 struct TrainLog {
@@ -45,7 +46,8 @@ inline GptConfig tiny_gpt(const TrainOptions& options) {
           .vocab_size = 11,
           .seq_len = 6,
           .tied_head = options.tied_head,
-          .dropout = options.dropout};
+          .dropout = options.dropout,
+          .dtype = options.dtype};
 }
 
 inline Tensor random_tokens(const GptConfig& config, const char* purpose, int64_t index) {
@@ -127,10 +129,14 @@ inline TrainLog train_on(Communicator& comm, const TrainOptions& options) {
   return log;
 }
 
+/// What makes P ranks and calls the body on each: run_ranks, unless another is given.
+using Run = std::function<void(int size, const std::function<void(Communicator&)>& body)>;
+
 /// What every rank saw.
-inline std::vector<TrainLog> train_gpt(const TrainOptions& options) {
+inline std::vector<TrainLog> train_gpt(const TrainOptions& options, const Run& run = {}) {
   auto logs = per_rank<TrainLog>(options.ranks);
-  run_ranks(options.ranks, [&](Communicator& comm) { logs[static_cast<size_t>(comm.rank())] = train_on(comm, options); });
+  const auto body = [&](Communicator& comm) { logs[static_cast<size_t>(comm.rank())] = train_on(comm, options); };
+  run == nullptr ? run_ranks(options.ranks, body) : run(options.ranks, body);
   return logs;
 }
 

@@ -170,3 +170,29 @@ TEST_CASE("shapes count, stride and broadcast", "[tensor]") {
   CHECK_THROWS_WITH(broadcast_shapes("x", {2}, {3}), Contains("x: shapes do not broadcast, [2] and [3]"));
   CHECK_THROWS_AS(Shape{}.rows(), Error);
 }
+
+TEST_CASE("a released storage has no elements and costs no bytes; refilled, it keeps its version unless its content is new",
+          "[tensor]") {
+  const AllocatorScope scope(std::make_shared<Allocator>());
+  Tensor x = counting({4, 8});
+  const Tensor row = x.narrow(0, 1, 1);
+  const uint64_t version = x.version();
+  const auto live = [] { return Allocator::current()->ledger().of(Category::Activations).live; };
+  CHECK(live() == 128);
+  x.release_storage();
+  CHECK(live() == 0);
+  CHECK(row.released());
+  CHECK(row.version() == version);
+  CHECK_THROWS_WITH(row.at(0), Contains("its storage is released"));
+  CHECK_THROWS_WITH(x.fill(1.0), Contains("its storage is released"));
+  x.release_storage();  // once is enough
+
+  auto* elements = reinterpret_cast<float*>(x.refill_storage(false));
+  CHECK(live() == 128);
+  CHECK(x.version() == version);
+  std::fill_n(elements, 32, 3.0F);
+  CHECK(row.to_vector() == Values(8, 3.0));
+  x.release_storage();
+  x.refill_storage(true);
+  CHECK(row.version() == version + 1);
+}
