@@ -23,7 +23,12 @@ class AsynchronousCommunicator final : public Communicator {
   std::string_view name() const override { return inner_->name(); }
   std::string_view transport() const override { return inner_->transport(); }
   std::shared_ptr<Arena> arena() const override { return inner_->arena(); }
-  std::optional<Moved> moved() const override { return thread_->idle() ? inner_->moved() : moved_; }
+  std::optional<Moved> moved() const override {
+    if (thread_->idle()) {
+      moved_ = inner_->moved();
+    }
+    return moved_;
+  }
 
   void run(const Call& call) override {
     thread_->drain();
@@ -33,9 +38,6 @@ class AsynchronousCommunicator final : public Communicator {
     if (!is_collective(call.operation)) {
       thread_->drain();
       return Work(std::make_unique<Message>(*this, inner_->start(call)));
-    }
-    if (thread_->idle()) {
-      moved_ = inner_->moved();
     }
     const auto body = [this, call] {
       try {
@@ -84,7 +86,7 @@ class AsynchronousCommunicator final : public Communicator {
   };
 
   std::unique_ptr<Communicator> inner_;
-  std::optional<Moved> moved_;  // when nothing was under way the last time
+  mutable std::optional<Moved> moved_;  // as it was told last: while something is under way nobody may look
   std::shared_ptr<CommunicationThread> thread_;
 };
 

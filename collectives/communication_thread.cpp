@@ -55,6 +55,7 @@ bool CommunicationThread::idle() {
   return waiting_.empty() && !running_;
 }
 
+// [snippet: help_until]
 void CommunicationThread::help_until(std::unique_lock<std::mutex>& lock, const std::function<bool()>& enough) {
   while (!enough()) {
     if (running_) {
@@ -64,6 +65,7 @@ void CommunicationThread::help_until(std::unique_lock<std::mutex>& lock, const s
     }
   }
 }
+// [/snippet]
 
 void CommunicationThread::run_first(std::unique_lock<std::mutex>& lock) {
   const std::shared_ptr<Job> job = std::move(waiting_.front());

@@ -24,7 +24,7 @@ std::unique_ptr<Communicator> make_transport(MpiTransport transport, MpiOptions 
     return messages;
   }
   const SharedArena arena(
-      allocate_shared_window(SharedArena::bytes(messages->size(), options.arena_bytes)), messages->size(),
+      allocate_shared_window(SharedArena::world_bytes(messages->size(), options.arena_bytes)), messages->size(),
       [] { return !mpi_finished(); }, options.arena_bytes);
   if (messages->rank() == 0) {
     arena.prepare();

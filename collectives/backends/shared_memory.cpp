@@ -6,6 +6,7 @@
 #include "collectives/backends/shared_movement.h"
 #include "collectives/backends/shared_reduction.h"
 #include "collectives/transports/shared_heap.h"
+#include "collectives/transports/shared_rooms.h"
 #include "collectives/transports/shared_staging.h"
 #include "tensor/base/hash.h"
 
@@ -14,16 +15,14 @@ namespace {
 
 constexpr size_t kSmall = size_t{16} << 10;
 
-class SharedMemoryCommunicator final : public Communicator {
+class SharedMemoryCommunicator : public Communicator {
  public:
   SharedMemoryCommunicator(SharedArena arena, std::unique_ptr<Communicator> messages, std::chrono::milliseconds deadline)
       : Communicator(messages->rank(), messages->size(), messages->group()),
         group_hash_(hash_text(messages->group())),
         messages_(std::move(messages)),
-        shared_(std::move(arena), rank(), size(), deadline) {
-    allocator_->count(share(), Category::Communication);
-  }
-  ~SharedMemoryCommunicator() override { allocator_->count(-share(), Category::Communication); }
+        deadline_(deadline),
+        shared_(std::move(arena), rank(), size(), deadline) {}
 
   std::string_view name() const override { return messages_->name(); }
   std::string_view transport() const override { return "shm"; }
@@ -56,24 +55,51 @@ class SharedMemoryCommunicator final : public Communicator {
     return {};
   }
 
+ protected:
+  // Parts of a part talk by messages.
+  std::unique_ptr<Communicator> do_split(int color, int key) override { return messages_->split(color, key); }
+  const SharedArena& shared_arena() const { return shared_.arena(); }
+  std::chrono::milliseconds deadline() const { return deadline_; }
+
  private:
   // Small ones are copied faster than two phases are met.
   bool goes_direct(const Call& call) const {
     return shared_.arena().heap_bytes() > 0 && can_go_direct(call) && call.in.bytes() > kSmall;
   }
 
-  int64_t share() const { return static_cast<int64_t>(SharedArena::share(size(), rank())); }
-
-  // Parts talk by messages.
-  std::unique_ptr<Communicator> do_split(int color, int key) override { return messages_->split(color, key); }
-
   uint64_t group_hash_;
   std::unique_ptr<Communicator> messages_;
+  std::chrono::milliseconds deadline_;
   SharedStaging shared_;
   std::shared_ptr<Arena> heap_ =
       shared_.arena().heap_bytes() == 0
           ? system_arena()
           : std::make_shared<SharedHeap>(shared_.arena().heap(rank()), shared_.arena().heap_bytes(), shared_.arena().memory());
+};
+
+// Has room for the arenas of its parts, and is counted as held with all that it has.
+class SharedWorld final : public SharedMemoryCommunicator {
+ public:
+  SharedWorld(const SharedArena& arena, std::unique_ptr<Communicator> messages, std::chrono::milliseconds deadline)
+      : SharedMemoryCommunicator(arena, std::move(messages), deadline), rooms_(arena, rank()) {
+    allocator_->count(share(), Category::Communication);
+  }
+  ~SharedWorld() override { allocator_->count(-share(), Category::Communication); }
+
+ protected:
+  std::unique_ptr<Communicator> do_split(int color, int key) override {
+    std::unique_ptr<Communicator> part = SharedMemoryCommunicator::do_split(color, key);
+    if (part == nullptr || part->size() == 1) {
+      return part;
+    }
+    const std::optional<SharedArena> room = rooms_.open(*part);
+    return room ? std::make_unique<SharedMemoryCommunicator>(*room, std::move(part), deadline()) : std::move(part);
+  }
+
+ private:
+  int64_t share() const { return static_cast<int64_t>(SharedArena::share(size(), rank())); }
+
+  SharedRooms rooms_;
   std::shared_ptr<Allocator> allocator_ = Allocator::current();
 };
 
@@ -81,7 +107,7 @@ class SharedMemoryCommunicator final : public Communicator {
 
 std::unique_ptr<Communicator> make_shared_memory(SharedArena arena, std::unique_ptr<Communicator> messages,
                                                  std::chrono::milliseconds deadline) {
-  return std::make_unique<SharedMemoryCommunicator>(std::move(arena), std::move(messages), deadline);
+  return std::make_unique<SharedWorld>(arena, std::move(messages), deadline);
 }
 
 }  // namespace ringlet

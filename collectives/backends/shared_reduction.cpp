@@ -50,6 +50,7 @@ class SharedReduction {
     }
   }
 
+  // [snippet: in_chunks]
   // Rank r reduces chunk r of every segment and shows the result to the others. The results of a segment are collected after the
   // next one has been shown, so that nobody waits for the slowest reduction with empty hands.
   void in_chunks() {
@@ -78,6 +79,7 @@ class SharedReduction {
       }
     }
   }
+  // [/snippet]
   uint32_t show_to_owners(std::span<const T> segment) {
     shared_.next();
     const Chunks<const T> chunk(segment, P_);

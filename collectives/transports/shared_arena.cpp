@@ -59,24 +59,43 @@ bool SharedSeat::dead() const {
   return is_dead(before) && process.load() == before;
 }
 
-size_t SharedArena::segment(int ranks) {
+SharedArena::SharedArena(std::shared_ptr<std::byte> memory, int ranks, std::function<bool()> mapped, size_t heap)
+    : memory_(std::move(memory)),
+      ranks_(ranks),
+      crowd_(ranks),
+      mapped_(std::move(mapped)),
+      segment_(default_segment(ranks)),
+      heap_(whole_pages(heap)) {}
+
+SharedArena SharedArena::part(std::byte* begin, int ranks) const {
+  SharedArena part(std::shared_ptr<std::byte>(memory_, begin), ranks, mapped_);
+  part.segment_ = kPartSegment;
+  part.crowd_ = crowd_;
+  return part;
+}
+
+size_t SharedArena::default_segment(int ranks) {
   return std::min(kLongestSegment, std::max(kStagingBytes / static_cast<size_t>(ranks + 1) / 4096 * 4096, size_t{65536}));
 }
 
-SharedArena::SharedArena(std::shared_ptr<std::byte> memory, int ranks, std::function<bool()> mapped, size_t heap)
-    : memory_(std::move(memory)), ranks_(ranks), mapped_(std::move(mapped)), heap_(whole_pages(heap)) {}
+size_t SharedArena::bytes(int ranks, size_t segment) {
+  return head_bytes(ranks) + 2 * static_cast<size_t>(ranks + 1) * segment;
+}
 
-size_t SharedArena::bytes(int ranks, size_t heap) {
-  const auto P = static_cast<size_t>(ranks);
-  return head_bytes(ranks) + 2 * (P + 1) * segment(ranks) + P * whole_pages(heap);
+size_t SharedArena::world_bytes(int ranks, size_t heap) {
+  return bytes(ranks, default_segment(ranks)) + static_cast<size_t>(ranks) * (kRoom + whole_pages(heap));
 }
 
 size_t SharedArena::share(int ranks, int rank) {
-  const size_t staging = 2 * segment(ranks);
-  return rank > 0 ? staging : bytes(ranks) - static_cast<size_t>(ranks - 1) * staging;
+  const size_t staging = 2 * default_segment(ranks);
+  return kRoom + staging + (rank > 0 ? 0 : head_bytes(ranks) + staging);
 }
 
-std::byte* SharedArena::heap(int rank) const { return memory_.get() + bytes(ranks_) + static_cast<size_t>(rank) * heap_; }
+std::byte* SharedArena::room(int rank) const {
+  return memory_.get() + bytes(ranks_, segment_) + static_cast<size_t>(rank) * kRoom;
+}
+
+std::byte* SharedArena::heap(int rank) const { return room(ranks_) + static_cast<size_t>(rank) * heap_; }
 
 int64_t SharedArena::offset_of(int rank, const void* data, size_t bytes) const {
   const auto begin = reinterpret_cast<uintptr_t>(data), first = reinterpret_cast<uintptr_t>(heap(rank));
@@ -92,7 +111,7 @@ void SharedArena::prepare() const {
 
 std::byte* SharedArena::staging(uint32_t k, int rank) const {
   const auto index = static_cast<size_t>(k % 2) * static_cast<size_t>(ranks_ + 1) + static_cast<size_t>(rank);
-  return memory_.get() + head_bytes(ranks_) + index * segment(ranks_);
+  return memory_.get() + head_bytes(ranks_) + index * segment_;
 }
 
 }  // namespace ringlet

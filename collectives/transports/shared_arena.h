@@ -41,22 +41,33 @@ struct alignas(64) SharedHead {
   std::atomic<uint64_t> broken{UINT64_MAX};  // the first call that cannot be completed; nor can any after it
   SharedCounter phase{};                     // the last phase that everybody has arrived at; what sleepers wait for
   SharedCounter sleepers{};
+  SharedCounter left{};                    // ranks that will not come back
   std::array<SharedCounter, 4> arrived{};  // at phase t: arrived[t mod 4]; nobody is four phases ahead of anybody
 };
 
 /// A view of the memory; `memory` keeps it mapped.
 class SharedArena {
  public:
-  /// What `ranks` ranks need that want `heap` bytes each for buffers. Zeroed memory of this size, or `prepare` called once before
-  /// anybody uses it.
-  static size_t bytes(int ranks, size_t heap = 0);
-  /// What `rank` holds of it beside its heap: its staging; rank 0 the head and the results too.
-  static size_t share(int ranks, int rank);
-  /// Bytes of one staging.
-  static size_t segment(int ranks);
+  /// What each rank has for arenas of parts of the group, and how long segments are there.
+  static constexpr size_t kRoom = size_t{4} << 20, kPartSegment = size_t{128} << 10;
 
-  /// `mapped` says whether the memory is there still: MPI takes its windows with it.
+  /// The usual length of a segment: bytes that a rank can show at a time.
+  static size_t default_segment(int ranks);
+  /// Head and staging of `ranks` ranks.
+  static size_t bytes(int ranks, size_t segment);
+  /// All that a world of `ranks` ranks needs, of which each wants `heap` bytes for buffers: head, staging, rooms, heaps. Zeroed
+  /// memory of this size, or `prepare` called once before anybody uses it.
+  static size_t world_bytes(int ranks, size_t heap = 0);
+  /// What `rank` holds of a world's beside its heap: its staging and its room; rank 0 the head and the results too.
+  static size_t share(int ranks, int rank);
+
+  /// A world's. `mapped` says whether the memory is there still: MPI takes its windows with it.
   SharedArena(std::shared_ptr<std::byte> memory, int ranks, std::function<bool()> mapped, size_t heap = 0);
+  /// One for `ranks` ranks at `begin` inside this one, without rooms and heaps.
+  SharedArena part(std::byte* begin, int ranks) const;
+  size_t segment() const { return segment_; }
+  /// Ranks that share the cores: the world's, also in a part.
+  int crowd() const { return crowd_; }
   bool mapped() const { return mapped_(); }
   void prepare() const;
 
@@ -67,6 +78,8 @@ class SharedArena {
   /// The staging of `rank` for segment `k`; that of rank P is for the result.
   std::byte* staging(uint32_t k, int rank) const;
 
+  /// The memory of `rank` for arenas of parts.
+  std::byte* room(int rank) const;
   /// The memory of `rank` for buffers.
   std::byte* heap(int rank) const;
   size_t heap_bytes() const { return heap_; }
@@ -77,7 +90,9 @@ class SharedArena {
  private:
   std::shared_ptr<std::byte> memory_;
   int ranks_;
+  int crowd_;
   std::function<bool()> mapped_;
+  size_t segment_;
   size_t heap_;
 };
 

@@ -18,6 +18,12 @@ SharedHeap::SharedHeap(std::byte* base, size_t bytes, std::shared_ptr<const void
     : base_(base), bytes_(bytes), owner_(std::move(owner)), gaps_{{0, bytes}} {}
 
 void* SharedHeap::acquire(size_t bytes) {
+  void* block = try_acquire(bytes);
+  check(block != nullptr, "shared arena: no room for {} bytes in {}; make the world with more arena_bytes", bytes, bytes_);
+  return block;
+}
+
+void* SharedHeap::try_acquire(size_t bytes) {
   const std::lock_guard lock(mutex_);
   const size_t wanted = aligned(bytes);
   const auto gap = std::find_if(gaps_.begin(), gaps_.end(), [&](const auto& one) { return one.second >= wanted; });

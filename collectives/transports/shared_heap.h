@@ -16,6 +16,8 @@ class SharedHeap final : public Arena {
   SharedHeap(std::byte* base, size_t bytes, std::shared_ptr<const void> owner);
   /// Throws `Error` when no gap is large enough.
   void* acquire(size_t bytes) override;
+  /// Null where `acquire` throws.
+  void* try_acquire(size_t bytes);
   void release(void* block, size_t bytes) noexcept override;
 
  private:

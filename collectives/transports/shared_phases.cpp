@@ -40,7 +40,7 @@ SharedPhases::SharedPhases(SharedArena arena, int rank, int ranks, std::chrono::
       rank_(rank),
       ranks_(ranks),
       deadline_(deadline),
-      own_core_(ranks <= static_cast<int>(std::thread::hardware_concurrency())),
+      own_core_(arena_.crowd() <= static_cast<int>(std::thread::hardware_concurrency())),
       exceptions_(std::uncaught_exceptions()) {
   arena_.seat(rank).process.store(this_process());
 }
@@ -61,6 +61,7 @@ SharedPhases::~SharedPhases() {
       }
     }
   }
+  arena_.head().left.value.fetch_add(1);
 }
 
 void SharedPhases::announce(const Fingerprint& call, const SiteText& site) {
@@ -77,6 +78,7 @@ void SharedPhases::conclude() {
   arena_.seat(rank_).state.store(static_cast<uint32_t>(State::Outside), std::memory_order_release);
 }
 
+// [snippet: arrive]
 uint32_t SharedPhases::arrive() {
   const bool compare = std::exchange(first_phase_, false);
   SharedHead& head = arena_.head();
@@ -94,6 +96,7 @@ uint32_t SharedPhases::arrive() {
   }
   return phase_;
 }
+// [/snippet]
 
 bool SharedPhases::all_agree() const {
   for (int r = 0; r < ranks_; ++r) {
@@ -130,6 +133,7 @@ void SharedPhases::pause(uint32_t phase, Patience& patience) {
   sleep(phase);
 }
 
+// [snippet: sleep]
 void SharedPhases::sleep(uint32_t phase) const {
   SharedHead& head = arena_.head();
   head.sleepers.value.fetch_add(1);
@@ -139,6 +143,7 @@ void SharedPhases::sleep(uint32_t phase) const {
   }
   head.sleepers.value.fetch_sub(1);
 }
+// [/snippet]
 
 // One who leaves looks for those who wait after saying so, and one who waits looks for those who have left after saying so: one
 // of the two sees the other.

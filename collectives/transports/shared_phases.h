@@ -54,7 +54,7 @@ class SharedPhases {
   int rank_;
   int ranks_;
   std::chrono::milliseconds deadline_;
-  bool own_core_;  // there is one for every rank
+  bool own_core_;  // there is one for every rank of the host
   int exceptions_;
   uint32_t phase_ = 0;  // the last one that this rank has arrived at
   Fingerprint call_{};

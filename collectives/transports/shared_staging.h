@@ -14,14 +14,14 @@ namespace ringlet {
 class SharedStaging {
  public:
   SharedStaging(SharedArena arena, int rank, int ranks, std::chrono::milliseconds deadline)
-      : phases_(std::move(arena), rank, ranks, deadline), rank_(rank), ranks_(ranks), segment_(SharedArena::segment(ranks)) {}
+      : phases_(std::move(arena), rank, ranks, deadline), rank_(rank), ranks_(ranks) {}
 
   SharedPhases& phases() { return phases_; }
   const SharedArena& arena() const { return phases_.arena(); }
   int rank() const { return rank_; }
   int size() const { return ranks_; }
   /// Bytes that a rank can show at a time.
-  size_t segment() const { return segment_; }
+  size_t segment() const { return arena().segment(); }
 
   /// Turns to the other set. It is free: nobody is more than one segment behind.
   void next() { ++set_; }
@@ -73,7 +73,6 @@ class SharedStaging {
   SharedPhases phases_;
   int rank_;
   int ranks_;
-  size_t segment_;
   uint32_t set_ = 0;
   bool past_caches_ = false;
   size_t copied_ = 0;

@@ -55,8 +55,8 @@ inline std::vector<std::string> fork_ranks(
     int size, const std::function<std::string(Communicator&)>& body, std::chrono::milliseconds deadline,
     const std::function<bool(int)>& starts = [](int) { return true; }) {
   constexpr size_t kText = 8192;
-  const auto arena_memory = memory_for_children(SharedArena::bytes(size));
-  const auto part_memory = memory_for_children(SharedArena::bytes(size));
+  const auto arena_memory = memory_for_children(SharedArena::world_bytes(size));
+  const auto part_memory = memory_for_children(SharedArena::world_bytes(size));
   const auto texts = memory_for_children(kText * static_cast<size_t>(size));
   const SharedArena arena(arena_memory, size, [] { return true; });
   arena.prepare();

@@ -14,7 +14,7 @@ inline void run_shared(int size, const std::function<void(std::unique_ptr<Commun
                        std::chrono::milliseconds deadline = std::chrono::seconds(20)) {
   constexpr std::align_val_t kPage{4096};
   constexpr size_t kHeap = size_t{8} << 20;  // for buffers, per rank
-  const std::shared_ptr<std::byte> memory(static_cast<std::byte*>(::operator new(SharedArena::bytes(size, kHeap), kPage)),
+  const std::shared_ptr<std::byte> memory(static_cast<std::byte*>(::operator new(SharedArena::world_bytes(size, kHeap), kPage)),
                                           [](std::byte* block) { ::operator delete(block, kPage); });
   const SharedArena arena(
       memory, size, [] { return true; }, kHeap);
