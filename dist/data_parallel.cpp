@@ -12,6 +12,7 @@
 #include "dist/global_norm.h"
 #include "dist/replica_check.h"
 #include "optim/clip.h"
+#include "tensor/base/mapped_arena.h"
 
 namespace ringlet {
 namespace {
@@ -58,6 +59,7 @@ DataParallel::DataParallel(Module& module, LossFunction loss, Communicator& comm
     : loss_(std::move(loss)),
       comm_(comm),
       options_(options),
+      offload_(options.offload_dir.empty() ? nullptr : std::make_shared<Allocator>(mapped_arena(options.offload_dir))),
       parameters_(agreed_parameters(comm, module)),
       buffers_(module.buffers()),
       cut_(cut),
@@ -73,6 +75,16 @@ DataParallel::DataParallel(Module& module, LossFunction loss, Communicator& comm
 
 DataParallel::DataParallel(Module& module, LossFunction loss, Communicator& comm, const ParallelOptions& options)
     : DataParallel(module, std::move(loss), comm, {module.parameters()}, {comm.size(), comm.rank()}, options) {}
+
+Tensor DataParallel::rarely_used(const Tensor& tensor, Category category) {
+  const AllocatorScope scope(offload_ != nullptr ? offload_ : Allocator::current());
+  return tensor.clone(category);
+}
+
+void DataParallel::make_optimizer_over(const OptimizerConfig& config, std::vector<ParamSlice> slices) {
+  const AllocatorScope scope(offload_ != nullptr ? offload_ : Allocator::current());
+  optimizer_ = make_optimizer(config, std::move(slices));
+}
 
 TokenSum DataParallel::forward_backward(const Tensor& tokens, const Tensor& targets) {
   check(phase_ == Phase::Accumulating,

@@ -35,6 +35,7 @@ class DataParallel : public Strategy {
   void adopt_state(int64_t updates) override;
   int64_t parameter_count() const override { return parameter_count_; }
   int64_t updates() const override { return optimizer_->updates(); }
+  MemoryLedger offloaded() const override { return offload_ == nullptr ? MemoryLedger{} : offload_->ledger(); }
 
  protected:
   /// What is flattened, moved and reduced at once: the whole module, or a layer.
@@ -73,14 +74,16 @@ class DataParallel : public Strategy {
     const int64_t n = parameter.shard_numel();
     return parameter.overlap(parameter.entries()[entry], rank * n, (rank + 1) * n);
   }
-  /// Over slices of all units, in their order.
-  void set_optimizer(std::unique_ptr<Optimizer> optimizer) { optimizer_ = std::move(optimizer); }
+  /// Over slices of all units, in their order. Its state is offloaded, if anything is.
+  void make_optimizer_over(const OptimizerConfig& config, std::vector<ParamSlice> slices);
+  /// A copy of what only the optimizer needs: in mapped files where `offload_dir` is given.
+  Tensor rarely_used(const Tensor& tensor, Category category);
   Optimizer& optimizer() const { return *optimizer_; }
   void add_frozen(SquareSum& sum) const;
   /// Frozen parameters and buffers, which every rank holds whole.
   int64_t fixed_bytes() const;
   /// Of a strategy whose ranks compute with one unit that is always whole.
-  MemoryFormula whole_model_formula(Operation reduction, int64_t optimizer_bytes) const;
+  MemoryFormula whole_model_formula(Operation reduction, int64_t optimizer_bytes, int64_t wire_elements) const;
   /// Micro-batches, or rounds of them, of the longest step so far.
   int64_t most_rounds() const { return most_rounds_; }
 
@@ -149,6 +152,7 @@ class DataParallel : public Strategy {
   LossFunction loss_;
   Communicator& comm_;
   ParallelOptions options_;
+  std::shared_ptr<Allocator> offload_;  // null: nothing is offloaded
   std::vector<NamedParameter> parameters_;
   std::vector<NamedBuffer> buffers_;
   Cut cut_;

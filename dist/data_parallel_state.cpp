@@ -102,14 +102,16 @@ int64_t DataParallel::fixed_bytes() const {
   return bytes;
 }
 
-MemoryFormula DataParallel::whole_model_formula(Operation reduction, int64_t optimizer_bytes) const {
+MemoryFormula DataParallel::whole_model_formula(Operation reduction, int64_t optimizer_bytes, int64_t wire_elements) const {
   const Tensor& flat_parameter = unit().parameter.data();
   const int64_t flat = flat_parameter.bytes();
   MemoryFormula formula{
       .parameters = flat + fixed_bytes(),
       .gradients = unit().gradient.copies() * flat,
       .optimizer = optimizer_bytes,
-      .reductions = {{reduction, flat_parameter.numel(), flat_parameter.dtype(), comm_.size(), comm_.transport()}}};
+      .reductions = {{reduction, flat_parameter.numel(), options_.bf16_gradients ? DType::BF16 : flat_parameter.dtype(),
+                      comm_.size(), comm_.transport()}},
+      .wire = options_.bf16_gradients ? 2 * wire_elements : 0};
   formula.parameters_peak = formula.parameters;
   formula.gradients_peak = formula.gradients;
   return formula;

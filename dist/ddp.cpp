@@ -1,5 +1,6 @@
 #include "dist/ddp.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "dist/collective_ops.h"
@@ -12,7 +13,7 @@ Ddp::Ddp(Module& module, LossFunction loss, Communicator& communicator, const Op
     : DataParallel(module, std::move(loss), communicator, options),
       buckets_(unit().parameter, options.buckets, [this](int64_t begin, int64_t end) { send(begin, end); }) {
   const FlatParameter& parameter = unit().parameter;
-  set_optimizer(make_optimizer(config, parameter.slices(parameter.data(), unit().gradient.reserve(), 0)));
+  make_optimizer_over(config, parameter.slices(parameter.data(), unit().gradient.reserve(), 0));
 }
 
 void Ddp::begin_micro_batch(bool reduces) {
@@ -24,9 +25,9 @@ void Ddp::begin_micro_batch(bool reduces) {
 
 void Ddp::send(int64_t begin, int64_t end) {
   FlatGradient& gradient = unit().gradient;
-  Tensor bucket =
+  const Tensor bucket =
       options().reduce_every_micro_batch ? gradient.term().narrow(0, begin, end - begin) : gradient.finish_range(begin, end);
-  under_way_.push_back(comm().start_all_reduce(buffer_of(bucket), ReduceOp::Sum));
+  under_way_.push_back(send_all_reduce(comm(), bucket, options().bf16_gradients));
   if (!options().overlap) {
     under_way_.back().wait();
   }
@@ -44,8 +45,8 @@ void Ddp::end_micro_batch(bool reduces) {
 }
 
 void Ddp::wait_for_buckets() {
-  for (Work& work : under_way_) {
-    work.wait();
+  for (SentGradient& bucket : under_way_) {
+    bucket.wait();
   }
 }
 
@@ -80,7 +81,13 @@ void Ddp::spread_state() {
 
 MemoryFormula Ddp::memory_formula() const {
   const auto kinds = static_cast<int64_t>(optimizer().state_kinds().size());
-  return whole_model_formula(Operation::AllReduce, kinds * unit().parameter.data().bytes());
+  int64_t under_way = 0, largest = 0;
+  for (const Bucket& bucket : buckets_.buckets()) {
+    under_way += bucket.end - bucket.begin;
+    largest = std::max(largest, bucket.end - bucket.begin);
+  }
+  return whole_model_formula(Operation::AllReduce, kinds * unit().parameter.data().bytes(),
+                             options().overlap ? under_way : largest);
 }
 
 }  // namespace ringlet

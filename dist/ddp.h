@@ -9,6 +9,7 @@
 
 #include "dist/data_parallel.h"
 #include "dist/gradient_buckets.h"
+#include "dist/gradient_wire.h"
 
 namespace ringlet {
 
@@ -35,7 +36,7 @@ class Ddp final : public DataParallel {
   void spread_state() override;
 
   GradientBuckets buckets_;
-  std::vector<Work> under_way_;  // all_reduces of buckets
+  std::vector<SentGradient> under_way_;  // buckets
 };
 
 }  // namespace ringlet

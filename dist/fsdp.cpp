@@ -44,7 +44,7 @@ Fsdp::Fsdp(Kind kind, Module& module, LossFunction loss, Communicator& comm, con
   for (const auto& unit : units()) {
     FlatParameter& parameter = unit->parameter;
     const Category category = shards_parameters() ? Category::Parameters : Category::Optimizer;
-    Piece piece{.parameters = my_shard(*unit, parameter.data()).clone(category),
+    Piece piece{.parameters = rarely_used(my_shard(*unit, parameter.data()), category),
                 .gradient = ShardSum(parameter.shard_numel(), parameter.dtype())};
     for (ParamSlice& slice : parameter.slices(piece.parameters, piece.gradient.sum(), shard_begin(*unit))) {
       slices.push_back(std::move(slice));
@@ -54,7 +54,7 @@ Fsdp::Fsdp(Kind kind, Module& module, LossFunction loss, Communicator& comm, con
     }
     pieces_.push_back(std::move(piece));
   }
-  set_optimizer(make_optimizer(config, std::move(slices)));
+  make_optimizer_over(config, std::move(slices));
   plan_ = LayerPlan(
       {.layers = layers(),
        .root = has_root_,
@@ -140,8 +140,10 @@ MemoryFormula Fsdp::memory_formula() const {
     formula.parameters_peak += options().reshard_after_forward ? root + layers_in_flight(options().prefetch) : whole;
   }
   formula.gradients_peak = formula.gradients + whole_gradients_peak();
+  const DType dtype = options().bf16_gradients ? DType::BF16 : units().front()->parameter.dtype();
+  formula.wire = options().bf16_gradients ? 2 * (largest * cut().shards + largest) : 0;
   const auto add = [&](Operation operation, const Communicator& group, int64_t count) {
-    formula.reductions.push_back({operation, count, units().front()->parameter.dtype(), group.size(), group.transport()});
+    formula.reductions.push_back({operation, count, dtype, group.size(), group.transport()});
   };
   add(Operation::ReduceScatter, mesh_ == nullptr ? comm() : mesh_->along("shard"), largest * cut().shards);
   if (mesh_ != nullptr) {

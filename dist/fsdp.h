@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "dist/data_parallel.h"
+#include "dist/gradient_wire.h"
 #include "dist/layer_plan.h"
 #include "dist/layer_units.h"
 #include "dist/mesh.h"
@@ -46,7 +47,7 @@ class Fsdp final : public DataParallel {
     Tensor parameters;  // its shard: of the master copy in zero2, where the unit itself is whole; else the only one
     ShardSum gradient;
     Work gathering = {};
-    Work reducing = {};
+    SentGradient reducing = {};
     bool whole = false;  // the unit's parameters are here, or on their way
     int summoned = 0;    // how many want them to stay
     bool stale = false;  // the shard is newer than what was gathered last

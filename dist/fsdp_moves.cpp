@@ -106,8 +106,7 @@ void Fsdp::leave(size_t unit) {
   }
   gradient.finish();
   finish_sending();  // of the layer above: two whole gradients at most
-  piece.reducing =
-      shard_group().start_reduce_scatter(const_buffer_of(gradient.sum()), buffer_of(piece.gradient.slot()), ReduceOp::Sum);
+  piece.reducing = send_reduce_scatter(shard_group(), gradient.sum(), piece.gradient.slot(), options().bf16_gradients);
   sending_ = unit;
   if (!options().overlap) {
     finish_sending();
@@ -122,7 +121,7 @@ void Fsdp::finish_sending() {
   Piece& piece = pieces_[unit];
   piece.reducing.wait();
   if (mesh_ != nullptr) {
-    mesh_->along("replicate").all_reduce(buffer_of(piece.gradient.slot()), ReduceOp::Sum);
+    send_all_reduce(mesh_->along("replicate"), piece.gradient.slot(), options().bf16_gradients).wait();
   }
   piece.gradient.push();
   units()[unit]->gradient.release();

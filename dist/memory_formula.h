@@ -33,6 +33,7 @@ struct MemoryFormula {
     std::string_view transport = {};
   };
   std::vector<Reduction> reductions{};
+  int64_t wire = 0;  // copies of gradients in bf16, while they travel
 };
 
 }  // namespace ringlet

@@ -1,5 +1,7 @@
-// How a strategy communicates: choices that change time and memory, and no bit of the result.
+// How a strategy communicates: choices that change time and memory, and no bit of the result unless they say so.
 #pragma once
+
+#include <string>
 
 #include "dist/gradient_buckets.h"
 
@@ -13,12 +15,17 @@ struct ParallelOptions {
   /// Gradients are summed over ranks in every micro-batch, not once per step: shards accumulate instead of whole gradients. Rank r of P
   /// must then take micro-batches r, P + r, 2P + r, … of a step for the sum to be in order T.
   bool reduce_every_micro_batch = false;
+  /// Gradients are rounded to bf16 on their way (gradient_wire.h): half the bytes, and other bits.
+  bool bf16_gradients = false;
   /// fsdp, hsdp: a layer's parameters are given back after its forward and gathered once more for its backward.
   bool reshard_after_forward = true;
   /// fsdp, hsdp: the next layer's parameters are gathered while this one computes.
   bool prefetch = true;
   /// hsdp: how many ranks share one copy; the others are replicas. 0: half of the ranks if they are even in number, else all.
   int shard_ranks = 0;
+  /// A directory: what only the optimizer needs (master copies, moments, in fsdp and hsdp the shards of parameters) lives in files
+  /// there that are mapped into memory, so that the system may write it out. Empty: in memory.
+  std::string offload_dir{};
 };
 
 }  // namespace ringlet

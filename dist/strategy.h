@@ -21,6 +21,7 @@
 #include "dist/state_piece.h"
 #include "dist/tree_sum.h"
 #include "nn/loss.h"
+#include "tensor/base/allocator.h"
 #include "tensor/tensor.h"
 
 namespace ringlet {
@@ -131,6 +132,8 @@ class Strategy {
   Summoned summon() { return Summoned(*this); }
 
   virtual MemoryFormula memory_formula() const = 0;
+  /// What of it lies in mapped files (ParallelOptions::offload_dir) and so not in the rank's own allocator.
+  virtual MemoryLedger offloaded() const { return {}; }
   /// Logical elements of all parameters, each once, frozen ones too.
   virtual int64_t parameter_count() const = 0;
   /// Optimizer updates so far.

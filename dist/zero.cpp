@@ -3,15 +3,16 @@
 #include <utility>
 
 #include "dist/collective_ops.h"
+#include "dist/gradient_wire.h"
 
 namespace ringlet {
 
 Zero1::Zero1(Module& module, LossFunction loss, Communicator& comm, const OptimizerConfig& config,
              const ParallelOptions& options)
     : DataParallel(module, std::move(loss), comm, options),
-      master_(my_shard(unit(), unit().parameter.data()).clone(Category::Optimizer)) {
+      master_(rarely_used(my_shard(unit(), unit().parameter.data()), Category::Optimizer)) {
   const Tensor gradient = my_shard(unit(), unit().gradient.reserve());
-  set_optimizer(make_optimizer(config, unit().parameter.slices(master_, gradient, shard_begin(unit()))));
+  make_optimizer_over(config, unit().parameter.slices(master_, gradient, shard_begin(unit())));
 }
 
 void Zero1::begin_micro_batch(bool /*reduces*/) { unit().gradient.begin_micro_batch(); }
@@ -30,9 +31,8 @@ void Zero1::end_micro_batch(bool reduces) {
 
 // [snippet: step]
 // In place: the shard stays where it is in the flat gradient, so a second copy is never held.
-void Zero1::reduce_scatter(Tensor whole) {
-  Tensor shard = my_shard(unit(), whole);
-  comm().reduce_scatter(const_buffer_of(whole), buffer_of(shard), ReduceOp::Sum);
+void Zero1::reduce_scatter(const Tensor& whole) {
+  send_reduce_scatter(comm(), whole, my_shard(unit(), whole), options().bf16_gradients).wait();
 }
 
 void Zero1::update(double lr) {
@@ -49,7 +49,8 @@ void Zero1::spread_state() {
 
 MemoryFormula Zero1::memory_formula() const {
   const auto kinds = static_cast<int64_t>(optimizer().state_kinds().size());
-  return whole_model_formula(Operation::ReduceScatter, (kinds + 1) * master_.bytes());
+  return whole_model_formula(Operation::ReduceScatter, (kinds + 1) * master_.bytes(),
+                             unit().parameter.padded_numel() + unit().parameter.shard_numel());
 }
 
 }  // namespace ringlet

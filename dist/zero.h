@@ -20,7 +20,7 @@ class Zero1 final : public DataParallel {
  private:
   void begin_micro_batch(bool reduces) override;
   void end_micro_batch(bool reduces) override;
-  void reduce_scatter(Tensor whole);
+  void reduce_scatter(const Tensor& whole);
   void finish_reduction() override { unit().gradient.finish(); }
   std::vector<Tensor> gradient_shards() const override { return used_gradients(); }
   std::vector<Tensor> used_gradients() const override { return {my_shard(unit(), unit().gradient.sum())}; }

@@ -25,7 +25,8 @@ std::string why_it_may_rise(const std::vector<StepRecord>& history, const TrainC
     return "the promise is made for the default sizes";
   }
   if (!config.has_default_optimization()) {
-    return "the promise is made for the default optimizer, schedule and clipping, and learning rates from 0.005 up";
+    return "the promise is made for the default optimizer, schedule and clipping, gradients in fp32, and learning rates from "
+           "0.005 up";
   }
   if (history.size() < 2) {
     return "one step has nothing to fall from";

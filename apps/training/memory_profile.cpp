@@ -16,11 +16,12 @@ using Five = std::array<int64_t MemoryBytes::*, 5>;
 constexpr Five kFields = {&MemoryBytes::parameters, &MemoryBytes::gradients, &MemoryBytes::optimizer,
                           &MemoryBytes::activations_peak, &MemoryBytes::communication};
 
-MemoryBytes held_here() {
+// In memory and in mapped files.
+MemoryBytes held_here(const MemoryLedger& offloaded) {
   const MemoryLedger ledger = Allocator::current()->ledger();
-  return {.parameters = ledger.of(Category::Parameters).peak,
+  return {.parameters = ledger.of(Category::Parameters).peak + offloaded.of(Category::Parameters).live,
           .gradients = ledger.of(Category::Gradients).peak,
-          .optimizer = ledger.of(Category::Optimizer).live,
+          .optimizer = ledger.of(Category::Optimizer).live + offloaded.of(Category::Optimizer).live,
           .activations_peak = ledger.of(Category::Activations).peak,
           .communication = ledger.of(Category::Communication).peak};
 }
@@ -74,12 +75,12 @@ int64_t communication_formula(const std::vector<MemoryFormula::Reduction>& reduc
 
 MemoryProfile measure_memory(const Strategy& parallel, const GptConfig& model, const Loader& loader, Communicator& world) {
   const MemoryFormula formula = parallel.memory_formula();
-  const MemoryRow mine = {.held = held_here(),
+  const MemoryRow mine = {.held = held_here(parallel.offloaded()),
                           .formula = {.parameters = formula.parameters_peak,
                                       .gradients = formula.gradients_peak,
                                       .optimizer = formula.optimizer,
                                       .activations_peak = activation_formula(model, loader.largest_batch()),
-                                      .communication = communication_formula(formula.reductions, world)}};
+                                      .communication = communication_formula(formula.reductions, world) + formula.wire}};
   constexpr size_t kNumbers = 2 * kFields.size();
   std::array<int64_t, kNumbers> numbers{};
   for (size_t i = 0; i < kFields.size(); ++i) {

@@ -50,6 +50,7 @@ Settings settings_of(const TrainConfig& config, int world_size, uint64_t data_fi
       {"--strategy", config.strategy},
       {"--bucket-bytes", to_text(config.parallel.buckets.bytes)},
       {"--shard-ranks", to_text(config.parallel.shard_ranks)},
+      {"--bf16-gradients", to_text(config.parallel.bf16_gradients)},
       {"--reduce-every-micro-batch", to_text(config.parallel.reduce_every_micro_batch)},
       {"--optimizer", optimizer.name},
       {"--beta1", exact(optimizer.beta1)},

@@ -13,7 +13,7 @@ bool TrainConfig::has_default_sizes(int world_size) const {
 bool TrainConfig::has_default_optimization() const {
   const TrainConfig defaults;
   return optimizer == defaults.optimizer && schedule.kind == defaults.schedule.kind && schedule.lr >= defaults.schedule.lr &&
-         schedule.warmup == defaults.schedule.warmup && clip == defaults.clip;
+         schedule.warmup == defaults.schedule.warmup && clip == defaults.clip && !parallel.bf16_gradients;
 }
 
 }  // namespace ringlet

@@ -61,6 +61,10 @@ void optimization_flags(Flags& flags, TrainConfig& config, Spelled& spelled) {
   flags.mark("--keep-after-forward", config.parallel.reshard_after_forward, false,
              "fsdp, hsdp: parameters stay whole from forward to backward: more memory, a third less sent");
   flags.mark("--no-prefetch", config.parallel.prefetch, false, "fsdp, hsdp: gather a layer when it is needed, not before");
+  flags.mark("--bf16-gradients", config.parallel.bf16_gradients, true,
+             "round gradients to bf16 on their way: half the bytes, other bits");
+  flags.text("--offload", config.parallel.offload_dir,
+             "keep what only the optimizer needs in files in this directory, mapped into memory");
   flags.whole("--shard-ranks", spelled.shard_ranks, 1, 1'000'000,
               "hsdp: ranks that share one copy; default: half of them, or all where they are odd in number");
   flags.choice("--optimizer", optimizer.name, {"adamw", "sgd"}, "AdamW, or SGD with momentum");
