@@ -9,39 +9,48 @@ using namespace ringlet::test;
 
 namespace fs = std::filesystem;
 
-TEST_CASE("every flipped byte of every file is noticed, and the file is named", "[dist]") {
-  const TemporaryDirectory dir;
-  save_small(dir.path(), 2);
+TEST_CASE("every flipped bit and every truncation of every file is noticed, and the file is named", "[dist]") {
+  const TemporaryDirectory dir = directory_in_memory();
+  save_small(dir.path(), 8);
   const std::string path = dir / "step_00000004";
   REQUIRE(refusal(path).empty());
+  int64_t damages = 0;
   run_ranks(1, [&](Communicator& comm) {
     Small small(comm);
     for (const std::string& name : names_in(path)) {
-      const std::string original = read_file(path + "/" + name);
-      for (size_t at = 0; at < original.size(); at += original.size() < 200 ? 1 : 7) {
-        std::string altered = original;
-        altered[at] = static_cast<char>(altered[at] ^ (1 << at % 8));
-        write_file(path + "/" + name, altered);
+      const std::string file = path + "/" + name, original = read_file(file);
+      const auto expect_refusal = [&](const std::string& altered, size_t at) {
+        write_file(file, altered);
         std::string text;
         try {
           load_checkpoint(path, small.parallel->state(), comm);
         } catch (const CheckpointError& error) {
           text = error.what();
         }
-        if (text.find(path + "/" + name) != 0) {
+        if (text.find(file) != 0) {
           FAIL_CHECK("byte " << at << " of " << name << ": '" << text << "'");
         }
+        ++damages;
+      };
+      for (size_t at = 0; at < original.size(); ++at) {
+        expect_refusal(original.substr(0, at), at);
+        for (int bit = 0; bit < 8; ++bit) {
+          std::string altered = original;
+          altered[at] = static_cast<char>(altered[at] ^ (1 << bit));
+          expect_refusal(altered, at);
+        }
       }
-      write_file(path + "/" + name, original);
+      write_file(file, original);
     }
   });
   CHECK(refusal(path).empty());
+  CHECK(damages > 50000);
 }
 
 TEST_CASE("truncated, lengthened, deleted and exchanged files are refused by name", "[dist]") {
   const TemporaryDirectory dir;
   save_small(dir.path(), 2, 4);
-  save_small(dir.path(), 2, 5);
+  save_small(dir.path(), 2, 5, 0.25);  // other values: a shard says nothing of its step
   const std::string path = dir / "step_00000004", other = dir / "step_00000005";
   for (const std::string& name : names_in(path)) {
     const std::string file = path + "/" + name, original = read_file(file);
@@ -55,11 +64,17 @@ TEST_CASE("truncated, lengthened, deleted and exchanged files are refused by nam
     CHECK(refusal(path).find(file + ": open failed: No such file or directory (errno 2)") == 0);
     write_file(file, original);
   }
-  const std::string one = path + "/rank_00001.safetensors";
-  const std::string mine = read_file(one);
-  fs::copy_file(path + "/rank_00000.safetensors", one, fs::copy_options::overwrite_existing);
-  CHECK(refusal(path).find(one) == 0);
-  write_file(one, mine);
+  // Exchanged: with another rank's, with that of another step.
+  for (const std::string& name : names_in(path)) {
+    const std::string file = path + "/" + name, original = read_file(file);
+    for (const std::string& with :
+         {other + "/" + name,
+          path + "/" + (name == "rank_00000.safetensors" ? "rank_00001.safetensors" : "rank_00000.safetensors")}) {
+      fs::copy_file(with, file, fs::copy_options::overwrite_existing);
+      CHECK(refusal(path).find(file) == 0);
+    }
+    write_file(file, original);
+  }
   fs::copy_file(other + "/manifest.json", path + "/manifest.json", fs::copy_options::overwrite_existing);
   CHECK(refusal(path).find("is the manifest of step 5") != std::string::npos);
   CHECK(refusal(dir / "nothing").find("nothing/manifest.json: open failed") != std::string::npos);

@@ -14,8 +14,8 @@ namespace ringlet::test {
 
 // A tiny state: one matrix and one bias with their moments, on this many ranks.
 struct Small {
-  explicit Small(Communicator& comm, const std::string& strategy = "zero1") {
-    module.parameter("w", Tensor::full({2, 3}, 0.5));
+  explicit Small(Communicator& comm, const std::string& strategy = "zero1", double value = 0.5) {
+    module.parameter("w", Tensor::full({2, 3}, value));
     module.parameter("b", Tensor::full({3}, -0.5));
     parallel = make_strategy(strategy, module, nullptr, comm, {});
   }
@@ -23,9 +23,9 @@ struct Small {
   std::unique_ptr<Strategy> parallel;
 };
 
-inline void save_small(const std::string& dir, int ranks, int64_t step = 4) {
+inline void save_small(const std::string& dir, int ranks, int64_t step = 4, double value = 0.5) {
   run_ranks(ranks, [&](Communicator& comm) {
-    Small small(comm);
+    Small small(comm, "zero1", value);
     save_checkpoint(dir, step, small.parallel->state(), {}, comm);
   });
 }

@@ -13,7 +13,8 @@ namespace ringlet::test {
 
 class TemporaryDirectory {
  public:
-  TemporaryDirectory() : path_((std::filesystem::temp_directory_path() / "ringlet-test-XXXXXX").string()) {
+  TemporaryDirectory() : TemporaryDirectory(std::filesystem::temp_directory_path()) {}
+  explicit TemporaryDirectory(const std::filesystem::path& parent) : path_((parent / "ringlet-test-XXXXXX").string()) {
     if (mkdtemp(path_.data()) == nullptr) {
       throw std::runtime_error("no temporary directory");
     }
@@ -31,6 +32,13 @@ class TemporaryDirectory {
  private:
   std::string path_;
 };
+
+/// Where fsync costs nothing: for thousands of saves that no power failure is waited for.
+inline TemporaryDirectory directory_in_memory() {
+  std::error_code ignored;
+  const std::filesystem::path memory = "/dev/shm";
+  return TemporaryDirectory(std::filesystem::is_directory(memory, ignored) ? memory : std::filesystem::temp_directory_path());
+}
 
 inline std::string read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
