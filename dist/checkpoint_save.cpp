@@ -1,16 +1,12 @@
 #include "dist/checkpoint_save.h"
 
-#include <algorithm>
-#include <array>
-#include <chrono>
 #include <utility>
 
 #include "collectives/control_scope.h"
 #include "dist/agreement.h"
 #include "dist/checkpoint/checkpoint_directory.h"
-#include "dist/checkpoint/checkpoint_files.h"
+#include "dist/checkpoint/checkpoint_publish.h"
 #include "dist/checkpoint/durable_file.h"
-#include "tensor/base/build_info.h"
 #include "tensor/base/hash.h"
 
 namespace ringlet {
@@ -42,95 +38,37 @@ void check_values(std::span<const PieceBytes> pieces) {
   }
 }
 
-// Every rank lists the same logical tensors in the same order, so its part of the manifest is a row of numbers:
-// the length of its file, its xxHash, then offset, begin and count of each piece. And the digits of the SHA-256.
-struct Rows {
-  Rows(std::span<const PieceBytes> pieces, const WrittenShard& mine, Communicator& comm) : length(2 + 3 * pieces.size()) {
-    std::vector<int64_t> row{mine.bytes, static_cast<int64_t>(mine.xxh3)};
-    for (size_t i = 0; i < pieces.size(); ++i) {
-      row.insert(row.end(), {mine.offsets[i], pieces[i].begin, pieces[i].count});
+// Every rank lists the same logical tensors in the same order, so what it has to tell is a row of numbers: the length of its file, its
+// xxHash, then offset, begin and count of each piece. And the digits of the SHA-256.
+std::vector<ShardReport> gather_reports(const ShardReport& mine, Communicator& comm) {
+  const ControlScope control(comm);
+  const size_t length = 2 + 3 * mine.pieces.size(), ranks = static_cast<size_t>(comm.size());
+  std::vector<int64_t> row{mine.bytes, static_cast<int64_t>(mine.xxh3)}, rows(ranks * length);
+  for (const PieceRecord& piece : mine.pieces) {
+    row.insert(row.end(), {piece.offset, piece.begin, piece.count});
+  }
+  const std::vector<uint8_t> digits(mine.sha256.begin(), mine.sha256.end());
+  std::vector<uint8_t> hashes(ranks * kDigits);
+  comm.all_gather(row, rows);
+  comm.all_gather(digits, hashes);
+  std::vector<ShardReport> reports;
+  for (size_t rank = 0; rank < ranks; ++rank) {
+    const auto numbers = std::span(rows).subspan(rank * length, length);
+    const auto hash = std::span(hashes).subspan(rank * kDigits, kDigits);
+    ShardReport& report = reports.emplace_back();
+    report = {numbers[0], {hash.begin(), hash.end()}, static_cast<uint64_t>(numbers[1]), {}};
+    for (size_t i = 2; i < length; i += 3) {
+      report.pieces.push_back({static_cast<int>(rank), numbers[i], numbers[i + 1], numbers[i + 2]});
     }
-    const std::vector<uint8_t> digits(mine.sha256.begin(), mine.sha256.end());
-    numbers.resize(static_cast<size_t>(comm.size()) * length);
-    hashes.resize(static_cast<size_t>(comm.size()) * kDigits);
-    const ControlScope control(comm);
-    comm.all_gather(row, numbers);
-    comm.all_gather(digits, hashes);
   }
-  int64_t bytes(int rank) const { return of(rank)[0]; }
-  std::string xxh3(int rank) const { return hex_of(static_cast<uint64_t>(of(rank)[1])); }
-  PieceRecord piece(int rank, size_t i) const { return {rank, of(rank)[3 * i + 2], of(rank)[3 * i + 3], of(rank)[3 * i + 4]}; }
-  std::string sha256(int rank) const {
-    const auto its = std::span(hashes).subspan(static_cast<size_t>(rank) * kDigits, kDigits);
-    return {its.begin(), its.end()};
-  }
-
- private:
-  std::span<const int64_t> of(int rank) const { return std::span(numbers).subspan(static_cast<size_t>(rank) * length, length); }
-
-  size_t length;
-  std::vector<int64_t> numbers;
-  std::vector<uint8_t> hashes;
-};
-
-Manifest assemble(std::span<const PieceBytes> pieces, const Rows& rows, int ranks) {
-  Manifest manifest{.world_size = ranks};
-  for (const PieceBytes& piece : pieces) {
-    manifest.tensors.push_back({piece.name, piece.kind, piece.full_shape, piece.dtype, {}});
-  }
-  int64_t offset = 0;
-  for (int rank = 0; rank < ranks; ++rank) {
-    ShardRecord shard{rank, shard_file_name(rank), offset, 0, rows.bytes(rank), rows.sha256(rank), rows.xxh3(rank)};
-    for (size_t i = 0; i < pieces.size(); ++i) {
-      if (const PieceRecord piece = rows.piece(rank, i); piece.count > 0) {
-        manifest.tensors[i].pieces.push_back(piece);
-        shard.elements += piece.count;
-      }
-    }
-    offset += shard.elements;
-    manifest.shards.push_back(std::move(shard));
-  }
-  for (TensorRecord& tensor : manifest.tensors) {
-    std::sort(tensor.pieces.begin(), tensor.pieces.end(),
-              [](const PieceRecord& a, const PieceRecord& b) { return a.begin < b.begin; });
-  }
-  const BuildInfo build = build_info();
-  manifest.build = {{"version", build.version}, {"commit", build.commit},       {"compiler", build.compiler},
-                    {"flags", build.flags},     {"cpu_level", build.cpu_level}, {"build_type", build.build_type}};
-  const std::chrono::duration<double> now = std::chrono::system_clock::now().time_since_epoch();
-  manifest.wall_clock_seconds = now.count();
-  return manifest;
+  return reports;
 }
-
-// [snippet: publish]
-// From here on the order of system calls is the proof: nothing is named before it is durable.
-void publish(FileCalls& calls, const std::string& dir, const std::string& temporary, int64_t step,
-             const std::string& manifest) {
-  DurableFile file(calls, temporary + "/manifest.json");
-  file.write(manifest);
-  file.sync_and_close();
-  sync_directory(calls, temporary);
-  replace(calls, temporary, dir + "/" + checkpoint_name(step), dir);  // and fsync `dir`
-
-  const std::string latest = dir + "/latest";
-  remove_tree(calls, latest + ".tmp");
-  DurableFile pointer(calls, latest + ".tmp");
-  pointer.write(checkpoint_name(step) + "\n");
-  pointer.sync_and_close();
-  replace(calls, latest + ".tmp", latest, dir);
-}
-// [/snippet]
 
 void remove_quietly(FileCalls& calls, const std::string& path) {
   try {
     remove_tree(calls, path);
   } catch (const DataError&) {  // NOLINT(bugprone-empty-catch): the error that led here is the one to report
   }
-}
-
-std::string run_of(const std::map<std::string, std::string>& meta) {
-  const auto found = meta.find("run");
-  return found == meta.end() ? "" : found->second;
 }
 
 }  // namespace
@@ -180,7 +118,7 @@ std::string Errand::fault() {
 CheckpointSave::CheckpointSave(std::string dir, int64_t step, std::vector<PieceBytes> pieces,
                                std::map<std::string, std::string> meta, Communicator& comm, const SaveOptions& options)
     : dir_(std::move(dir)),
-      temporary_(dir_ + "/" + checkpoint_name(step) + ".tmp"),
+      temporary_(temporary_of(dir_, step)),
       step_(step),
       pieces_(std::move(pieces)),
       meta_(std::move(meta)),
@@ -221,7 +159,7 @@ void CheckpointSave::begin() {
 }
 
 void CheckpointSave::start_publishing() {
-  manifest_ = assemble(pieces_, Rows(pieces_, mine_, comm_), comm_.size());
+  manifest_ = assemble_manifest(pieces_, gather_reports(report_of(comm_.rank(), mine_, pieces_), comm_));
   manifest_.step = step_;
   manifest_.meta = meta_;
   const std::string text = broadcast_text(comm_, manifest_to_json(manifest_), 0);  // with the clock and the meta of rank 0
@@ -231,9 +169,9 @@ void CheckpointSave::start_publishing() {
   phase_ = Phase::Publishing;
   if (comm_.rank() == 0) {
     errand_.start(options_.behind, [this, text] {
-      publish(*options_.calls, dir_, temporary_, step_, text);
+      publish_checkpoint(*options_.calls, dir_, step_, text);
       try {
-        prune_checkpoints(*options_.calls, dir_, step_, options_.keep, run_of(meta_));
+        prune_checkpoints(*options_.calls, dir_, step_, options_.keep, run_of(manifest_));
       } catch (const DataError& error) {  // the checkpoint is complete all the same
         note_ = error.what();
       }

@@ -47,9 +47,7 @@ bool is_leftover(const std::string& name) {
 // A checkpoint that cannot be read is of no run that we know: it stays.
 bool is_of_run(const std::string& path, const std::string& run) {
   try {
-    const Manifest manifest = read_manifest_file(path);
-    const auto found = manifest.meta.find("run");
-    return (found == manifest.meta.end() ? "" : found->second) == run;
+    return run_of(read_manifest_file(path)) == run;
   } catch (const DataError&) {
     return false;
   }

@@ -212,6 +212,11 @@ std::string manifest_to_json(const Manifest& manifest) {
   return body + std::string(kSealBegin) + sha256(body) + std::string(kSealEnd);
 }
 
+std::string run_of(const Manifest& manifest) {
+  const auto found = manifest.meta.find("run");
+  return found == manifest.meta.end() ? "" : found->second;
+}
+
 std::string checkpoint_name(int64_t step) {
   const std::string digits = std::to_string(step);
   return std::string(kStepPrefix) + std::string(digits.size() < kStepDigits ? kStepDigits - digits.size() : 0, '0') + digits;

@@ -70,6 +70,9 @@ Manifest parse_manifest_of(const std::string& path, std::string_view text);
 /// The text, not looked at.
 std::string read_manifest_text(const std::string& path);
 
+/// The `run` in its meta, which is the same in all checkpoints of a run; empty where there is none.
+std::string run_of(const Manifest& manifest);
+
 /// "step_00000010".
 std::string checkpoint_name(int64_t step);
 /// The step of such a name; −1 for any other text.

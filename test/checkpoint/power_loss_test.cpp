@@ -1,17 +1,9 @@
-// A machine that loses its power: the disk then holds what was made durable, and of everything else any part.
-//
-// The calls of a save are recorded and replayed on a model of a disk: writes to a file are durable from the next fsync of the file on,
-// names in a directory from the next fsync of the directory on. A state after power loss is a prefix of the calls, without any
-// subset of what was not durable at its end: more than a real file system would forget.
-#include <fcntl.h>
-
+// A machine that loses its power: the disk then holds what was made durable, and of everything else any part (recorded_disk.h).
 #include <algorithm>
-#include <map>
-#include <memory>
-#include <mutex>
 #include <random>
 
 #include "test/checkpoint/counted_state.h"
+#include "test/checkpoint/recorded_disk.h"
 #include "test/support/catch.h"
 #include "test/support/full.h"
 
@@ -22,194 +14,32 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Node {
-  bool is_directory = false;
-  std::map<std::string, int> entries{};
-  std::string bytes{};
-};
-
-// One change of one node, all or nothing.
-struct Change {
-  int node;                     // whose content it changes
-  std::string name{}, other{};  // of a directory: `name` becomes `there`; `other`, if any, `other_there`
-  int there = -1;               // −1: nothing
-  int other_there = -1;
-  size_t offset = 0;  // of a file
-  std::string bytes{};
-  size_t durable_from = SIZE_MAX;  // the number of calls after which it is durable
-};
-
-// Records what is called and makes it, too. The first node is the directory `root`.
-class RecordedDisk final : public FileCalls {
- public:
-  explicit RecordedDisk(std::string root) : root_(std::move(root)), live_{Node{.is_directory = true}} {}
-
-  int64_t make(const FileCall& call) override {
-    const std::scoped_lock lock(mutex_);
-    const int64_t result = FileCalls::make(call);
-    if (result < 0) {
-      return result;
-    }
-    ++calls_;
-    const std::string path(call.path);
-    switch (call.kind) {
-      case FileCall::Kind::Open: open(path, call.flags); break;
-      case FileCall::Kind::Write: {
-        const int node = find(path);
-        const std::string bytes(reinterpret_cast<const char*>(call.bytes.data()), static_cast<size_t>(result));
-        add({.node = node, .offset = live_[static_cast<size_t>(node)].bytes.size(), .bytes = bytes});
-        break;
-      }
-      case FileCall::Kind::Fsync: sync(find(path)); break;
-      case FileCall::Kind::Rename: {
-        const auto [parent, from] = place(path);
-        add({.node = parent, .name = place(std::string(call.to)).second, .other = from, .there = find(path)});
-        break;
-      }
-      case FileCall::Kind::Exchange: {
-        const auto [parent, from] = place(path);
-        add({.node = parent,
-             .name = place(std::string(call.to)).second,
-             .other = from,
-             .there = find(path),
-             .other_there = find(std::string(call.to))});
-        break;
-      }
-      case FileCall::Kind::MakeDirectory: create(path, true); break;
-      case FileCall::Kind::Unlink:
-      case FileCall::Kind::RemoveDirectory: add({.node = place(path).first, .name = place(path).second}); break;
-      default: break;
-    }
-    return result;
-  }
-
-  size_t calls() const { return calls_; }
-  /// The changes that the first `calls` calls have made and not made durable.
-  std::vector<size_t> pending(size_t calls) const {
-    std::vector<size_t> which;
-    for (size_t i = 0; i < changes_.size(); ++i) {
-      if (made_at_[i] <= calls && changes_[i].durable_from > calls) {
-        which.push_back(i);
-      }
-    }
-    return which;
-  }
-  /// Writes the state after `calls` calls without the changes `lost` to the directory `to`.
-  void materialize(size_t calls, const std::vector<bool>& lost, const std::string& to) const {
-    std::vector<Node> nodes(live_.size());
-    for (size_t i = 0; i < nodes.size(); ++i) {
-      nodes[i].is_directory = live_[i].is_directory;
-    }
-    for (size_t i = 0; i < changes_.size() && made_at_[i] <= calls; ++i) {
-      if (!lost[i]) {
-        apply(changes_[i], nodes);
-      }
-    }
-    write(nodes, 0, to);
-  }
-  size_t changes() const { return changes_.size(); }
-
- private:
-  static void apply(const Change& change, std::vector<Node>& nodes) {
-    Node& node = nodes[static_cast<size_t>(change.node)];
-    if (!node.is_directory) {
-      node.bytes.resize(std::max(node.bytes.size(), change.offset + change.bytes.size()));  // a hole reads as zeros
-      node.bytes.replace(change.offset, change.bytes.size(), change.bytes);
-      return;
-    }
-    const auto set = [&](const std::string& name, int there) {
-      if (there < 0) {
-        node.entries.erase(name);
-      } else {
-        node.entries[name] = there;
-      }
-    };
-    set(change.name, change.there);
-    if (!change.other.empty()) {
-      set(change.other, change.other_there);
-    }
-  }
-  static void write(const std::vector<Node>& nodes, int index, const std::string& path) {
-    const Node& node = nodes[static_cast<size_t>(index)];
-    if (!node.is_directory) {
-      write_file(path, node.bytes);
-      return;
-    }
-    fs::create_directory(path);
-    for (const auto& [name, there] : node.entries) {
-      write(nodes, there, path + "/" + name);
-    }
-  }
-
-  // The directory that holds the last name of `path`, and that name.
-  std::pair<int, std::string> place(const std::string& path) const {
-    const fs::path relative = fs::path(path).lexically_relative(root_);
-    int node = 0;
-    for (const fs::path& part : relative.parent_path()) {
-      node = live_[static_cast<size_t>(node)].entries.at(part.string());
-    }
-    return {node, relative.filename().string()};
-  }
-  int find(const std::string& path) const {
-    if (fs::path(path).lexically_normal() == fs::path(root_).lexically_normal()) {
-      return 0;
-    }
-    const auto [parent, name] = place(path);
-    return live_[static_cast<size_t>(parent)].entries.at(name);
-  }
-  void add(Change change) {
-    apply(change, live_);
-    changes_.push_back(std::move(change));
-    made_at_.push_back(calls_);
-  }
-  void create(const std::string& path, bool is_directory) {
-    live_.push_back(Node{.is_directory = is_directory});
-    const auto [parent, name] = place(path);
-    add({.node = parent, .name = name, .there = static_cast<int>(live_.size()) - 1});
-  }
-  void open(const std::string& path, int flags) {
-    if ((flags & O_CREAT) != 0) {
-      create(path, false);
-    }
-  }
-  void sync(int node) {
-    for (Change& change : changes_) {
-      if (change.node == node) {
-        change.durable_from = std::min(change.durable_from, calls_);
-      }
-    }
-  }
-
-  std::mutex mutex_;
-  std::string root_;
-  std::vector<Node> live_;
-  std::vector<Change> changes_;
-  std::vector<size_t> made_at_;
-  size_t calls_ = 0;
-};
-
-// Which of `n` pending changes are lost: every subset if they are few, else none, all, each alone, all but each, and random ones.
-std::vector<std::vector<bool>> losses(size_t n, int64_t random, std::mt19937_64& source) {
-  std::vector<std::vector<bool>> all;
-  if (n <= 5) {
-    for (size_t bits = 0; bits < size_t{1} << n; ++bits) {
-      std::vector<bool>& lost = all.emplace_back(n);
-      for (size_t i = 0; i < n; ++i) {
-        lost[i] = (bits >> i & 1U) != 0;
+// What may become of `n` pending changes: everything if they are few, else none lost, all, each alone, all but each, and `random` draws.
+std::vector<std::vector<Fate>> fates_of(size_t n, int64_t random, std::mt19937_64& source) {
+  const std::vector<Fate> kept(n, Fate::Kept), lost(n, Fate::Lost);
+  std::vector<std::vector<Fate>> all = {kept};
+  if (n <= static_cast<size_t>(times(3, 5))) {
+    for (size_t i = 0; i < n; ++i) {
+      for (size_t k = 0, before = all.size(); k < before; ++k) {
+        for (const Fate fate : {Fate::Lost, Fate::Torn}) {
+          all.push_back(all[k]);
+          all.back()[i] = fate;
+        }
       }
     }
     return all;
   }
-  all.emplace_back(n, false);
-  all.emplace_back(n, true);
+  all.push_back(lost);
   for (size_t i = 0; i < n; ++i) {
-    all.emplace_back(n, false)[i] = true;
-    all.emplace_back(n, true)[i] = false;
+    for (const auto& [rest, fate] : {std::pair(kept, Fate::Lost), {kept, Fate::Torn}, {lost, Fate::Kept}, {lost, Fate::Torn}}) {
+      all.push_back(rest);
+      all.back()[i] = fate;
+    }
   }
   for (int64_t k = 0; k < random; ++k) {
-    std::vector<bool>& lost = all.emplace_back(n);
-    for (size_t i = 0; i < n; ++i) {
-      lost[i] = (source() & 1U) != 0;
+    all.push_back(kept);
+    for (Fate& fate : all.back()) {
+      fate = static_cast<Fate>(source() % 3);
     }
   }
   return all;
@@ -232,14 +62,14 @@ int64_t replay(const Scene& scene, int ranks, int64_t random) {
   int64_t states = 0;
   for (size_t calls = before; calls <= disk.calls(); ++calls) {
     const std::vector<size_t> pending = disk.pending(calls);
-    for (const std::vector<bool>& choice : losses(pending.size(), random, source)) {
-      std::vector<bool> lost(disk.changes());
+    for (const std::vector<Fate>& choice : fates_of(pending.size(), random, source)) {
+      std::vector<Fate> fates(disk.changes());
       for (size_t i = 0; i < pending.size(); ++i) {
-        lost[pending[i]] = choice[i];
+        fates[pending[i]] = choice[i];
       }
       const std::string state = dir.path() + ".lost";
       fs::remove_all(state);
-      disk.materialize(calls, lost, state);
+      disk.materialize(calls, fates, state);
       const Held held = latest_held(state);
       const std::vector<int64_t> steps = complete_steps(state);  // none may only look like a checkpoint
       const bool all_load = std::all_of(
@@ -265,8 +95,8 @@ TEST_CASE("after power loss at any call, whatever was not durable lost in any pa
           "[checkpoint]") {
   int64_t states = 0;
   for (const Scene& scene : {Scene{1, 2, 1, 2, 0}, Scene{1, 2, 1, 2, 1}, Scene{1, 1, 1, 2, 0}}) {
-    for (const int ranks : {1, 2}) {
-      states += replay(scene, ranks, times(0, 40));
+    for (const int ranks : {1, 2, 3}) {
+      states += replay(scene, ranks, times(0, 200));
     }
   }
   CHECK(states > times(1500, 10000));
