@@ -55,7 +55,7 @@ ExitCode gpt_e2e(TrainConfig config, Communicator& world, const Recorder& record
   recorder.begin_phase(kPhaseSteps);
   run.train_until(config.steps, observers, &recovery);
   recorder.begin_phase(kPhaseEnd);
-  saver.settle();
+  saver.finish();
 
   // What came of it.
   Outcome outcome(description, history.records());

@@ -7,7 +7,8 @@
 #include <utility>
 
 #include "collectives/control_scope.h"
-#include "dist/checkpoint/checkpoint_manifest.h"
+#include "dist/agreement.h"
+#include "dist/checkpoint/checkpoint_publish.h"
 
 namespace ringlet {
 
@@ -39,7 +40,8 @@ SaverOptions saver_options(const TrainConfig& config, const std::string& dir, co
   return {.dir = dir,
           .schedule = schedule,
           .with_snapshot = with_snapshot,
-          .saving = {.keep = config.keep_checkpoints, .behind = config.checkpoint_behind}};
+          .saving = {.keep = config.keep_checkpoints, .behind = config.checkpoint_behind},
+          .copy_dir = config.checkpoint_copy};
 }
 
 void copy_state(const std::vector<StatePiece>& pieces, std::vector<std::byte>& bytes) {
@@ -87,10 +89,11 @@ CheckpointSaver::CheckpointSaver(TrainingRun& run, SaverOptions options, const S
 CheckpointSaver::Boundary CheckpointSaver::agree_at_boundary() {
   const double minutes = std::chrono::duration<double>(Clock::now() - last_save_).count() / 60.0;
   const bool clock_due = world_.rank() == 0 && options_.schedule.minutes > 0.0 && minutes >= options_.schedule.minutes;
-  std::array<int64_t, 3> flags = {stop_.received(), clock_due ? 1 : 0, pending_ && !pending_->is_ready() ? 1 : 0};
+  std::array<int64_t, 4> flags = {stop_.received(), clock_due ? 1 : 0, pending_ && !pending_->is_ready() ? 1 : 0,
+                                  copy_.is_done() ? 0 : 1};
   const ControlScope control(world_);
   world_.all_reduce(flags, ReduceOp::Max);
-  return {static_cast<int>(flags[0]), flags[1] != 0, flags[2] == 0};
+  return {static_cast<int>(flags[0]), flags[1] != 0, flags[2] == 0, flags[3] == 0};
 }
 
 void CheckpointSaver::on_step(const StepRecord& record) {
@@ -104,18 +107,21 @@ void CheckpointSaver::on_step(const StepRecord& record) {
   if (pending_ && now.can_go_on && pending_->go_on()) {
     settle();
   }
+  if (now.copy_is_done) {
+    finish_copy();
+  }
   if (options_.schedule.due(record.step) || now.clock_due || stops) {
     save(record.step);
   }
   if (stops && objection_.empty()) {
-    settle();
+    finish();
     stopped_by_ = now.signal;
   }
   stall_seconds_ += std::chrono::duration<double>(Clock::now() - start).count();
 }
 
 void CheckpointSaver::save(int64_t step) {
-  settle();
+  finish();
   const std::vector<StatePiece> state = run_.parallel().state();
   try {
     pending_.emplace(options_.dir, step, options_.saving.behind ? frozen_in(frozen_, state) : bytes_of(state), run_.meta(step),
@@ -146,6 +152,33 @@ void CheckpointSaver::settle() {
   printer_.line(message("{} saved", last_saved_->path));
   if (!last_saved_->note.empty()) {
     printer_.verdict(message("checkpoint: an older one could not be removed: {}", last_saved_->note));
+  }
+  if (!options_.copy_dir.empty()) {
+    finish_copy();
+    start_copy();
+  }
+}
+
+void CheckpointSaver::finish() {
+  settle();
+  finish_copy();
+}
+
+// By a thread of rank 0, which reads what all ranks have written. Rotation may not take it away meanwhile: the next save waits.
+void CheckpointSaver::start_copy() {
+  copying_ = true;
+  if (world_.rank() == 0) {
+    copy_.start(true, [this, path = last_saved_->path] {
+      copy_checkpoint(*options_.saving.calls, path, options_.copy_dir, options_.saving.keep);
+    });
+  }
+}
+
+void CheckpointSaver::finish_copy() {
+  if (std::exchange(copying_, false)) {
+    if (const std::string fault = agree_on_fault(world_, copy_.fault()); !fault.empty()) {
+      throw CheckpointError(message("--checkpoint-copy: {}", fault));
+    }
   }
 }
 

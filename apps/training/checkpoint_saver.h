@@ -50,6 +50,7 @@ struct SaverOptions {
   SaveSchedule schedule;
   bool with_snapshot = false;  // keep the state of the checkpoint that a proof starts from
   SaveOptions saving;          // how many stay; whether files are written behind training
+  std::string copy_dir;        // complete checkpoints are copied there, behind training; empty: nowhere
 };
 
 SaverOptions saver_options(const TrainConfig& config, const std::string& dir, const SaveSchedule& schedule, bool with_snapshot);
@@ -69,6 +70,8 @@ class CheckpointSaver final : public Observer {
 
   /// (all) Waits for the save that is under way, if one is.
   void settle();
+  /// (all) And for the copy.
+  void finish();
   /// The signal, on whichever rank, that ended training after everything had been saved; or 0.
   int stopped_by() const { return stopped_by_; }
   /// Of the checkpoint at `SaveSchedule::last_before_end`, if it has been written.
@@ -84,9 +87,12 @@ class CheckpointSaver final : public Observer {
     int signal;
     bool clock_due;
     bool can_go_on;  // the save under way
+    bool copy_is_done;
   };
   Boundary agree_at_boundary();
   void save(int64_t step);
+  void start_copy();
+  void finish_copy();
 
   TrainingRun& run_;
   SaverOptions options_;
@@ -102,6 +108,8 @@ class CheckpointSaver final : public Observer {
   double stall_seconds_ = 0.0;
   std::optional<Snapshot> snapshot_;
   std::optional<SavedCheckpoint> last_saved_;
+  bool copying_ = false;  // the same on every rank
+  Errand copy_;           // of rank 0
 };
 
 }  // namespace ringlet

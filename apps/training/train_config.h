@@ -50,6 +50,7 @@ struct TrainConfig {
   double checkpoint_minutes = 0.0;  // 0: the clock decides nothing
   int64_t keep_checkpoints = 0;     // 0: all
   bool checkpoint_behind = false;   // files are written while training goes on
+  std::string checkpoint_copy;      // a second folder that complete checkpoints are copied to
   bool allow_changes = false;       // --resume takes settings that differ from the checkpoint's
   std::string checkpoint_dir;
   std::string resume;

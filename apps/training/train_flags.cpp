@@ -116,6 +116,8 @@ void checkpoint_flags(Flags& flags, TrainConfig& config, Spelled& spelled) {
              "also when so many minutes have passed since the last; 0: never");
   flags.whole("--keep-checkpoints", config.keep_checkpoints, 1, kMany, "of this run, the last so many; default: all");
   flags.mark("--checkpoint-async", config.checkpoint_behind, true, "copy the state and write files while training goes on");
+  flags.text("--checkpoint-copy", config.checkpoint_copy,
+             "copy every complete checkpoint into this folder too, behind training: a fast disk first, a safe place second");
   flags.text("--checkpoint-dir", config.checkpoint_dir, "default: a new folder under runs/, or the one resumed from");
   flags.text("--resume", config.resume, "go on from the latest checkpoint in this folder, or from this step's folder");
   flags.mark("--allow-changes", config.allow_changes, true, "resume with other settings than the checkpoint's, and say which");
