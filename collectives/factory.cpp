@@ -28,7 +28,7 @@ std::unique_ptr<Communicator> make_world(std::string_view name, const WorldOptio
   }
   if (name == "mpi") {
     return make_mpi_world(mpi_transport_named(options.transport),
-                          MpiOptions{.deadline = options.deadline, .arena_bytes = options.arena_bytes});
+                          {.deadline = options.deadline, .arena_bytes = options.arena_bytes}, options.algorithms);
   }
   if (name == "nccl") {
     fail<BackendUnavailable>("nccl: this build has no CUDA; take the backend mpi");

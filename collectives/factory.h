@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "collectives/algorithms/select.h"
 #include "collectives/communicator.h"
 
 namespace ringlet {
@@ -20,6 +21,9 @@ struct WorldOptions {
   std::string transport = "auto";
   /// Bytes per rank of shared memory for buffers (Communicator::arena), where the transport has any.
   size_t arena_bytes = 0;
+  /// Of messages: which algorithms carry the collectives. Shared memory has forms of its own, in order T: with an algorithm
+  /// by name "auto" means messages, and "shm" is an `Error`.
+  Algorithms algorithms{};
 };
 
 /// All ranks that were started together, over the backend `name`:

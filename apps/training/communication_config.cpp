@@ -4,6 +4,10 @@
 
 namespace ringlet {
 
+Algorithms CommunicationConfig::algorithms() const {
+  return {.wherever = algorithm_named(algorithm), .order = reduction_order_named(reduction_order)};
+}
+
 void communication_flags(Flags& flags, CommunicationConfig& config) {
   try {
     config.timeout_s = 1e-3 * static_cast<double>(default_deadline().count());
@@ -17,6 +21,14 @@ void communication_flags(Flags& flags, CommunicationConfig& config) {
   flags.text("--trace", config.trace, "timeline of all ranks for Perfetto or chrome://tracing, JSON, at the end");
   flags.text("--call-history", config.call_history,
              "folder for each rank's last 256 calls, written when communication fails; default: a new one under runs/");
+  flags.choice(
+      "--reduction-order", config.reduction_order, {"canonical", "any"},
+      "of float sums over ranks: canonical, the same bits on 1, 2, 4 and 8 ranks and every transport; any: over messages "
+      "ring or tree by size");
+  flags.choice(
+      "--algorithm", config.algorithm,
+      {"auto", "direct", "one_shot", "recursive_doubling", "halving_doubling", "distance_halving", "binomial_tree", "ring"},
+      "wherever a collective has it; then messages carry it, and the order is its own");
 }
 
 }  // namespace ringlet

@@ -49,38 +49,41 @@ int64_t activation_formula(const GptConfig& model, int64_t batch_size) {
   return 4 * (saved + std::max({in_cross_entropy, in_head, in_c_proj}) + 2);
 }
 
-int64_t inbox_formula(const MemoryFormula::Reduction& reduction) {
+int64_t inbox_formula(const MemoryFormula::Reduction& reduction, const Algorithms& algorithms) {
   const int ranks = reduction.ranks;
   if (ranks == 1) {
     return 0;
   }
   const auto slot = static_cast<int64_t>(MpiExchange::kSlot);
   const Call call = {.operation = reduction.operation, .in = {nullptr, reduction.count, reduction.dtype}};
-  const Algorithm algorithm = select(call, ranks);
-  const bool one_peer = algorithm == Algorithm::RecursiveDoubling || algorithm == Algorithm::HalvingDoubling;
+  const Algorithm algorithm = select(call, ranks, algorithms);
+  const bool one_peer = algorithm != Algorithm::Direct && algorithm != Algorithm::OneShot;
   return scratch_of(call.operation, algorithm, {call.in.count, static_cast<int64_t>(size_of(reduction.dtype)), ranks}) +
          (reduction.transport == "messages" ? 2 * (one_peer ? 1 : ranks - 1) * slot : 0);
 }
 
-int64_t communication_formula(const std::vector<MemoryFormula::Reduction>& reductions, const Communicator& world) {
+int64_t communication_formula(const std::vector<MemoryFormula::Reduction>& reductions, const Communicator& world,
+                              const Algorithms& algorithms) {
   const bool shared = world.transport() == "shm";
   std::vector<MemoryFormula::Reduction> all = reductions;
   all.push_back({Operation::AllReduce, 24, DType::F64, world.size(), world.transport()});
   int64_t inboxes = 0;
   for (const MemoryFormula::Reduction& one : all) {
-    inboxes = std::max(inboxes, one.transport == "shm" ? 0 : inbox_formula(one));
+    inboxes = std::max(inboxes, one.transport == "shm" ? 0 : inbox_formula(one, algorithms));
   }
   return inboxes + (shared && world.size() > 1 ? static_cast<int64_t>(SharedArena::share(world.size(), world.rank())) : 0);
 }
 
-MemoryProfile measure_memory(const Strategy& parallel, const GptConfig& model, const Loader& loader, Communicator& world) {
+MemoryProfile measure_memory(const Strategy& parallel, const GptConfig& model, const Loader& loader, Communicator& world,
+                             const Algorithms& algorithms) {
   const MemoryFormula formula = parallel.memory_formula();
-  const MemoryRow mine = {.held = held_here(parallel.offloaded()),
-                          .formula = {.parameters = formula.parameters_peak,
-                                      .gradients = formula.gradients_peak,
-                                      .optimizer = formula.optimizer,
-                                      .activations_peak = activation_formula(model, loader.largest_batch()),
-                                      .communication = communication_formula(formula.reductions, world) + formula.wire}};
+  const MemoryRow mine = {
+      .held = held_here(parallel.offloaded()),
+      .formula = {.parameters = formula.parameters_peak,
+                  .gradients = formula.gradients_peak,
+                  .optimizer = formula.optimizer,
+                  .activations_peak = activation_formula(model, loader.largest_batch()),
+                  .communication = communication_formula(formula.reductions, world, algorithms) + formula.wire}};
   constexpr size_t kNumbers = 2 * kFields.size();
   std::array<int64_t, kNumbers> numbers{};
   for (size_t i = 0; i < kFields.size(); ++i) {

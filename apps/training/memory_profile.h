@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "apps/training/loader.h"
+#include "collectives/algorithms/select.h"
 #include "collectives/communicator.h"
 #include "dist/strategy.h"
 #include "nn/gpt_config.h"
@@ -39,15 +40,17 @@ struct MemoryProfile {
 
 /// (all) From the ledger of this thread's allocator, and the formulas of `parallel`, `activation_formula` and
 /// `communication_formula`.
-MemoryProfile measure_memory(const Strategy& parallel, const GptConfig& model, const Loader& loader, Communicator& world);
+MemoryProfile measure_memory(const Strategy& parallel, const GptConfig& model, const Loader& loader, Communicator& world,
+                             const Algorithms& algorithms = {});
 
 /// Bytes of activations at the peak of a step's largest micro-batch, [B, T], in fp32; see the .cpp for the sum. 0 without any.
 int64_t activation_formula(const GptConfig& model, int64_t batch_size);
-/// Bytes of the inboxes of a reduction, by the algorithm that is taken by default (scratch_of); over MPI messages also a slot for the
+/// Bytes of the inboxes of a reduction, by the algorithm that `algorithms` come to (scratch_of); over MPI messages also a slot for the
 /// fingerprint to and from each peer of a step.
-int64_t inbox_formula(const MemoryFormula::Reduction& reduction);
+int64_t inbox_formula(const MemoryFormula::Reduction& reduction, const Algorithms& algorithms);
 /// The largest of a strategy's reductions, and of the 24 doubles that all ranks of `world` add up in every step; and where these
 /// share memory, this rank's share of the window. Groups within a world send messages.
-int64_t communication_formula(const std::vector<MemoryFormula::Reduction>& reductions, const Communicator& world);
+int64_t communication_formula(const std::vector<MemoryFormula::Reduction>& reductions, const Communicator& world,
+                              const Algorithms& algorithms);
 
 }  // namespace ringlet

@@ -48,7 +48,7 @@ std::string to_json(const Outcome& outcome) {
                      {"backend", outcome.run.backend},
                      {"transport", outcome.run.transport},
                      {"strategy", outcome.run.strategy},
-                     {"reduction_order", kReductionOrder},
+                     {"reduction_order", outcome.run.reduction_order},
                      {"parameters", outcome.run.parameters},
                      {"steps", steps},
                      {"memory", memory_json(outcome.memory)},

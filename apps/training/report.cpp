@@ -30,6 +30,7 @@ RunDescription describe(const TrainConfig& config, const Strategy& parallel, con
           .backend = std::string(world.name()),
           .transport = std::string(world.transport()),
           .strategy = std::string(parallel.name()),
+          .reduction_order = config.communication.algorithms().kept(world.size()) == ReductionOrder::Any ? "any" : "T",
           .parameters = parallel.parameter_count(),
           .model = message("{} blocks, width {}, {} heads, vocabulary {}, sequences of {}", model.layers, model.embed_dim,
                            model.heads, model.vocab_size, model.seq_len),
@@ -56,7 +57,7 @@ void print_description(const Printer& printer, const RunDescription& description
   printer.line(message("model      {}: {} parameters", description.model, description.parameters));
   printer.line(
       message("ranks      {}, backend {}, transport {}", description.threads, description.backend, description.transport));
-  printer.line(message("strategy   {}, reduction order {}", description.strategy, kReductionOrder));
+  printer.line(message("strategy   {}, reduction order {}", description.strategy, description.reduction_order));
   printer.line(message("data       {}; {}", description.data, description.batch));
   for (const std::string& note : resumed.notes) {
     printer.line(message("resume     {}", note));

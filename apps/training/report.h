@@ -14,15 +14,13 @@
 
 namespace ringlet {
 
-/// How float sums over ranks are ordered: what `reduction_order` says in output and summary.
-inline constexpr const char* kReductionOrder = "T";
-
 /// Where and as what a run happens.
 struct RunDescription {
   int world_size = 1;
   std::string backend;
   std::string transport;
   std::string strategy;
+  std::string reduction_order;  // of float sums over ranks: "T", or "any"
   int64_t parameters = 0;
   std::string model;    // "2 blocks, width 32, …"
   std::string data;     // Dataset::description

@@ -79,7 +79,8 @@ Started start_world(const Program& program, const Request& request, std::optiona
     std::_Exit(to_int(ExitCode::Communication));
   });
   session.emplace();
-  std::unique_ptr<Communicator> world = make_world("mpi", {.deadline = config.deadline(), .transport = request.transport});
+  std::unique_ptr<Communicator> world =
+      make_world("mpi", {.deadline = config.deadline(), .transport = request.transport, .algorithms = config.algorithms()});
   Recorder recorder = recorder_for(config, *world);
   recorder.begin_phase(kPhaseStart);
   return {make_recorded(std::move(world), recorder), recorder};

@@ -182,6 +182,8 @@ void settle(TrainConfig& config, const Spelled& spelled, const Flags& flags) {
                     "--warmup: must end before the schedule does, got {} of {} updates", schedule.warmup, schedule.horizon);
   check<UsageError>(config.model.embed_dim % config.model.heads == 0,
                     "--heads: must divide --embed-dim, got {} heads for width {}", config.model.heads, config.model.embed_dim);
+  check<UsageError>(config.transport != "shm" || config.communication.algorithm == "auto",
+                    "--transport: shm has algorithms of its own, got --algorithm {}", config.communication.algorithm);
   as_usage_error([&] { config.model.validate(); });
   as_usage_error([&] { config.schedule.validate(); });
 }

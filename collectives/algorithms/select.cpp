@@ -28,32 +28,32 @@ std::vector<Algorithm> candidates(const Call& call, int ranks, ReductionOrder or
 
 }  // namespace
 
-Algorithms Algorithms::all(Algorithm algorithm, int ranks) {
-  const auto where_it_is = [&](Operation operation) {
-    return has(algorithms_of(operation, ranks), algorithm) ? algorithm : Algorithm::Auto;
-  };
-  return {.all_reduce = where_it_is(Operation::AllReduce),
-          .all_gather = where_it_is(Operation::AllGather),
-          .reduce_scatter = where_it_is(Operation::ReduceScatter),
-          .reduce = where_it_is(Operation::Reduce),
-          .gather = where_it_is(Operation::Gather),
-          .scatter = where_it_is(Operation::Scatter)};
+Algorithm Algorithms::of(Operation operation, int ranks) const {
+  const Algorithm asked = [&] {
+    switch (operation) {
+      case Operation::AllReduce: return all_reduce;
+      case Operation::AllGather: return all_gather;
+      case Operation::ReduceScatter: return reduce_scatter;
+      case Operation::Reduce: return reduce;
+      case Operation::Gather: return gather;
+      case Operation::Scatter: return scatter;
+      default: return Algorithm::Auto;
+    }
+  }();
+  return asked == Algorithm::Auto && has(algorithms_of(operation, ranks), wherever) ? wherever : asked;
 }
 
-Algorithm Algorithms::of(Operation operation) const {
-  switch (operation) {
-    case Operation::AllReduce: return all_reduce;
-    case Operation::AllGather: return all_gather;
-    case Operation::ReduceScatter: return reduce_scatter;
-    case Operation::Reduce: return reduce;
-    case Operation::Gather: return gather;
-    case Operation::Scatter: return scatter;
-    default: return Algorithm::Auto;
-  }
+ReductionOrder Algorithms::kept(int ranks, DType dtype) const {
+  const auto keeps = [&](Operation operation) {
+    const Algorithm asked = of(operation, ranks);
+    return asked == Algorithm::Auto ? order == ReductionOrder::Canonical : keeps_order(operation, asked, ranks, dtype);
+  };
+  const bool all = keeps(Operation::AllReduce) && keeps(Operation::Reduce) && keeps(Operation::ReduceScatter);
+  return all ? ReductionOrder::Canonical : ReductionOrder::Any;
 }
 
 Algorithm select(const Call& call, int ranks, const Algorithms& algorithms) {
-  const Algorithm asked = algorithms.of(call.operation);
+  const Algorithm asked = algorithms.of(call.operation, ranks);
   if (asked != Algorithm::Auto) {
     check(has(algorithms_of(call.operation, ranks), asked), "{}: has no algorithm '{}' on {} ranks", call.operation, asked,
           ranks);

@@ -17,12 +17,14 @@ struct Algorithms {
   Algorithm reduce = Algorithm::Auto;
   Algorithm gather = Algorithm::Auto;
   Algorithm scatter = Algorithm::Auto;
+  Algorithm wherever = Algorithm::Auto;  // for the operations that have it on so many ranks, and are Auto above
   ReductionOrder order = ReductionOrder::Canonical;
   CostModel model{};
 
-  /// `algorithm` wherever an operation has it on `ranks` ranks, else Auto.
-  static Algorithms all(Algorithm algorithm, int ranks);
-  Algorithm of(Operation operation) const;
+  /// What is asked of `operation` on `ranks` ranks.
+  Algorithm of(Operation operation, int ranks) const;
+  /// Canonical when every reduction of `dtype` on `ranks` ranks is in order T.
+  ReductionOrder kept(int ranks, DType dtype = DType::F32) const;
   friend bool operator==(const Algorithms&, const Algorithms&) = default;
 };
 

@@ -16,11 +16,14 @@ MpiTransport mpi_transport_named(std::string_view name) {
 
 namespace {
 
-std::unique_ptr<Communicator> make_transport(MpiTransport transport, MpiOptions options) {
-  std::unique_ptr<Communicator> messages = make_mpi_world(options);
+std::unique_ptr<Communicator> make_transport(MpiTransport transport, MpiOptions options, const Algorithms& algorithms) {
+  const bool named = algorithms.wherever != Algorithm::Auto;
+  check(!named || transport != MpiTransport::SharedMemory,
+        "transport: shm has algorithms of its own, got '{}'; take auto or mpi with an algorithm by name", algorithms.wherever);
+  std::unique_ptr<Communicator> messages = make_mpi_world(options, algorithms);
   const bool together = transport != MpiTransport::Messages && all_on_one_host();
   check(together || transport != MpiTransport::SharedMemory, "transport: shm needs all ranks on one host; take auto or mpi");
-  if (!together || messages->size() == 1) {
+  if (!together || named || messages->size() == 1) {
     return messages;
   }
   const SharedArena arena(
@@ -35,8 +38,8 @@ std::unique_ptr<Communicator> make_transport(MpiTransport transport, MpiOptions 
 
 }  // namespace
 
-std::unique_ptr<Communicator> make_mpi_world(MpiTransport transport, MpiOptions options) {
-  std::unique_ptr<Communicator> world = make_transport(transport, options);
+std::unique_ptr<Communicator> make_mpi_world(MpiTransport transport, MpiOptions options, const Algorithms& algorithms) {
+  std::unique_ptr<Communicator> world = make_transport(transport, options, algorithms);
   return world->size() > 1 && mpi_allows_threads() ? make_asynchronous(std::move(world)) : std::move(world);
 }
 

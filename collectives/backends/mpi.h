@@ -19,8 +19,9 @@ enum class MpiTransport : uint8_t { Auto, Messages, SharedMemory };
 MpiTransport mpi_transport_named(std::string_view name);
 
 /// All ranks of the job over `transport`. Where MPI allows threads (mpi_allows_threads), what is started goes on while the rank
-/// computes (asynchronous.h).
-std::unique_ptr<Communicator> make_mpi_world(MpiTransport transport, MpiOptions options = {});
+/// computes (asynchronous.h). An algorithm by name needs messages: Auto takes them then.
+std::unique_ptr<Communicator> make_mpi_world(MpiTransport transport, MpiOptions options = {},
+                                             const Algorithms& algorithms = {});
 
 /// All ranks of the job over MPI messages. Hold an `MpiSession` in main before; without one the world starts MPI and finishes
 /// it with its last communicator.

@@ -61,6 +61,9 @@ TEST_CASE("[P3] a flag takes its whole value or the program does not start", "[f
       {{"--comm-timeout", "2s"}, "got '2s'"},
       {{"--comm-timeout", "inf"}, "got 'inf'"},
       {{"--trace", ""}, "--trace: takes a path"},
+      {{"--algorithm", "star"}, "--algorithm: takes one of auto|direct|"},
+      {{"--reduction-order", "T"}, "--reduction-order: takes one of canonical|any"},
+      {{"--transport", "shm", "--algorithm", "ring"}, "--transport: shm has algorithms of its own, got --algorithm ring"},
   };
   for (const Row& row : rows) {
     std::vector<const char*> argv = {"gpt_e2e"};

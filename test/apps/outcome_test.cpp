@@ -115,6 +115,7 @@ TEST_CASE("the summary has the fields that its readers expect", "[outcome]") {
   run.backend = "mpi";
   run.transport = "messages";
   run.strategy = "zero1";
+  run.reduction_order = "T";
   run.parameters = 29824;
   Outcome outcome(run, falling(3));
   outcome.memory.rows.resize(2);

@@ -155,7 +155,7 @@ TEST_CASE("every algorithm is right, and sends what its closed form says, at 1 t
     for (const Operation operation : kOperations) {
       for (const Algorithm algorithm : algorithms_of(operation, ranks)) {
         INFO(name_of(operation) << " by " << name_of(algorithm) << " on " << ranks << " ranks");
-        const auto failures = run_counted(ranks, Algorithms::all(algorithm, ranks), [&](auto& world, auto& report, auto& sent) {
+        const auto failures = run_counted(ranks, Algorithms{.wherever = algorithm}, [&](auto& world, auto& report, auto& sent) {
           try_everything({world, report, sent, operation, algorithm, (ranks * 2 / 3) % ranks});
         });
         CHECK(failures == std::vector<std::string>());
@@ -169,7 +169,7 @@ TEST_CASE("in segments every algorithm is as right, and sends as its closed form
     for (const Operation operation : {Operation::Reduce, Operation::AllReduce, Operation::ReduceScatter}) {
       for (const Algorithm algorithm : algorithms_of(operation, ranks)) {
         INFO(name_of(operation) << " by " << name_of(algorithm) << " on " << ranks << " ranks");
-        const auto failures = run_counted(ranks, Algorithms::all(algorithm, ranks), [&](auto& world, auto& report, auto& sent) {
+        const auto failures = run_counted(ranks, Algorithms{.wherever = algorithm}, [&](auto& world, auto& report, auto& sent) {
           Trial trial{world, report, sent, operation, algorithm, 1};
           trial.template run<float>(operation == Operation::ReduceScatter ? 400003 : 700001, ReduceOp::Sum);
         });
@@ -186,7 +186,7 @@ TEST_CASE("an algorithm holds as much scratch memory as its closed form says", "
         for (const int64_t n : {1001, 300007}) {
           INFO(name_of(operation) << " by " << name_of(algorithm) << " on " << ranks << " ranks, " << n);
           std::vector<int64_t> peaks(static_cast<size_t>(ranks));
-          run_counted(ranks, Algorithms::all(algorithm, ranks), [&](Communicator& world, Report& report, const Traffic& sent) {
+          run_counted(ranks, Algorithms{.wherever = algorithm}, [&](Communicator& world, Report& report, const Traffic& sent) {
             Trial{world, report, sent, operation, algorithm, 0}.run<float>(n, ReduceOp::Sum);
             peaks[static_cast<size_t>(world.rank())] = Allocator::current()->ledger().of(Category::Communication).peak;
           });

@@ -78,6 +78,24 @@ TEST_CASE("a closed form predicts what the slowest rank sends", "[algorithms]") 
   }
 }
 
+TEST_CASE("an algorithm by name is taken wherever an operation has it, and the order is what it keeps", "[algorithms]") {
+  const auto named = [](Algorithm one) { return Algorithms{.wherever = one}; };
+  CHECK(select(all_reduce_of(4), 4, named(Algorithm::Ring)) == Algorithm::Ring);
+  CHECK(select(all_reduce_of(4), 6, named(Algorithm::RecursiveDoubling)) == Algorithm::RecursiveDoubling);
+  CHECK(named(Algorithm::RecursiveDoubling).of(Operation::AllGather, 4) == Algorithm::RecursiveDoubling);
+  CHECK(named(Algorithm::RecursiveDoubling).of(Operation::AllGather, 6) == Algorithm::Auto);
+  CHECK(named(Algorithm::Ring).of(Operation::Broadcast, 4) == Algorithm::Auto);
+  CHECK(Algorithms{.all_reduce = Algorithm::Direct, .wherever = Algorithm::Ring}.of(Operation::AllReduce, 4) ==
+        Algorithm::Direct);
+  CHECK(Algorithms{}.kept(5) == ReductionOrder::Canonical);
+  CHECK(Algorithms{.order = ReductionOrder::Any}.kept(5) == ReductionOrder::Any);
+  CHECK(named(Algorithm::Ring).kept(4) == ReductionOrder::Any);
+  CHECK(named(Algorithm::Ring).kept(2) == ReductionOrder::Canonical);  // two inputs have one order
+  CHECK(named(Algorithm::HalvingDoubling).kept(4) == ReductionOrder::Canonical);
+  CHECK(named(Algorithm::HalvingDoubling).kept(6) == ReductionOrder::Any);
+  CHECK(named(Algorithm::HalvingDoubling).kept(4, DType::BF16) == ReductionOrder::Any);
+}
+
 TEST_CASE("an algorithm that an operation does not have is an error", "[algorithms]") {
   const Call gather{.operation = Operation::AllGather};
   CHECK_THROWS_WITH(select(gather, 4, {.all_gather = Algorithm::BinomialTree}),

@@ -35,7 +35,7 @@ std::vector<AlgorithmRow> race_algorithms(const AlgorithmsRun& run, bool speaks)
     const std::vector<Algorithm> algorithms = algorithms_of(operation, world->size());
     std::vector<std::unique_ptr<Communicator>> worlds;
     for (const Algorithm algorithm : algorithms) {
-      worlds.push_back(make_mpi_world({}, Algorithms::all(algorithm, world->size())));
+      worlds.push_back(make_mpi_world({}, Algorithms{.wherever = algorithm}));
     }
     for (int64_t bytes = run.min_bytes; bytes <= run.max_bytes; bytes *= run.growth) {
       std::vector<Case> cases;
