@@ -102,8 +102,8 @@ std::string table(std::span<const Standing> all, const std::vector<int>& odd) {
 }  // namespace
 
 CommError disagreement(int rank, int peer, const std::string& complaint, std::span<const Standing> standings) {
-  for (const auto& [state, story] : {std::pair{State::Failed, "rank {} has left because of an exception"},
-                                     std::pair{State::Dead, "rank {} is dead"}}) {  // nobody disagrees
+  for (const State state : {State::Failed, State::Dead}) {  // nobody disagrees
+    const char* story = state == State::Failed ? "rank {} has left because of an exception" : "rank {} is dead";
     const auto found =
         std::find_if(standings.begin(), standings.end(), [&](const Standing& one) { return one.state == state; });
     if (found != standings.end()) {
