@@ -27,7 +27,7 @@ World by(Algorithm algorithm) {
   return {to_text(algorithm), [algorithm](int size, const std::function<void(Communicator&)>& body) {
             const auto hub = std::make_shared<MailboxHub>(size, std::chrono::seconds(20));
             run_ranks(size, [&](Communicator& outer) {
-              body(*make_p2p(hub->join(outer.rank()), "threads", Algorithms::all(algorithm, size)));
+              body(*make_p2p(hub->join(outer.rank()), "threads", Algorithms{.wherever = algorithm}));
             });
           }};
 }
