@@ -172,9 +172,12 @@ int run_main(const Program& program, int argc, char** argv) {
       return code == to_int(ExitCode::Done) ? to_int(ExitCode::Data) : code;
     }
     return code;
-  } catch (const std::exception& error) {  // MPI itself did not start
+  } catch (const std::exception& error) {  // there is no world: MPI did not start, or no transport fits
+    if (is_rank && launcher_rank() > 0) {
+      std::this_thread::sleep_for(std::chrono::seconds(2));  // rank 0 says the same, and ends all
+    }
     say(program, error.what());
-    return to_int(ExitCode::Communication);
+    abort_world(to_int(ExitCode::Communication));
   }
 }
 

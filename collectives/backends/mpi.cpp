@@ -16,6 +16,8 @@ MpiTransport mpi_transport_named(std::string_view name) {
 
 namespace {
 
+constexpr size_t kSpared = size_t{4} << 20;  // of the shared memory, for MPI's own files
+
 std::unique_ptr<Communicator> make_transport(MpiTransport transport, MpiOptions options, const Algorithms& algorithms) {
   const bool named = algorithms.wherever != Algorithm::Auto;
   check(!named || transport != MpiTransport::SharedMemory,
@@ -26,9 +28,17 @@ std::unique_ptr<Communicator> make_transport(MpiTransport transport, MpiOptions 
   if (!together || named || messages->size() == 1) {
     return messages;
   }
+  const size_t bytes = SharedArena::world_bytes(messages->size(), options.arena_bytes);
+  const int64_t space = shared_window_space();
+  const bool fits = static_cast<int64_t>(bytes + kSpared) <= space;
+  check(fits || transport != MpiTransport::SharedMemory,
+        "transport: shm needs {} MB in /dev/shm, which has {} left; give it more, or take auto or mpi", (bytes + kSpared) >> 20,
+        space >> 20);
+  if (!fits) {
+    return messages;
+  }
   const SharedArena arena(
-      allocate_shared_window(SharedArena::world_bytes(messages->size(), options.arena_bytes)), messages->size(),
-      [] { return !mpi_finished(); }, options.arena_bytes);
+      allocate_shared_window(bytes), messages->size(), [] { return !mpi_finished(); }, options.arena_bytes);
   if (messages->rank() == 0) {
     arena.prepare();
   }

@@ -1,6 +1,7 @@
 #include "collectives/transports/mpi_window.h"
 
 #include <mpi.h>
+#include <sys/statvfs.h>
 
 #include <memory>
 
@@ -18,6 +19,15 @@ bool all_on_one_host() {
   int here = place_on_host().size, least = 0;
   check_mpi(MPI_Allreduce(&here, &least, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD), "MPI_Allreduce");
   return least == size;
+}
+
+// MPI takes windows from the file system for shared memory, and answers one that does not fit with an internal error.
+int64_t shared_window_space() {
+  struct statvfs found {};
+  int64_t space = statvfs("/dev/shm", &found) == 0 ? static_cast<int64_t>(found.f_bavail) * static_cast<int64_t>(found.f_frsize)
+                                                   : INT64_MAX;
+  check_mpi(MPI_Bcast(&space, 1, MPI_INT64_T, 0, MPI_COMM_WORLD), "MPI_Bcast");
+  return space;
 }
 
 std::shared_ptr<std::byte> allocate_shared_window(size_t bytes) {

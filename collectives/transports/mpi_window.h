@@ -2,12 +2,16 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 
 namespace ringlet {
 
 /// Whether all ranks of the job are on one host. Collective.
 bool all_on_one_host();
+
+/// Bytes that windows of this host can still have, as rank 0 sees it. Collective.
+int64_t shared_window_space();
 
 /// `bytes` that all ranks of the job, which must be on one host, see; unmapped with the last copy, after MPI's end never.
 /// Collective. Its name in the file system is gone when this returns.

@@ -11,6 +11,8 @@ namespace ringlet {
 namespace {
 
 constexpr size_t kLongestSegment = size_t{512} << 10;  // longer ones leave the caches, shorter ones meet more often
+constexpr size_t kLargestRoom = size_t{2} << 20;       // two parts of 8 ranks, or five of 2
+constexpr size_t kAllRooms = size_t{24} << 20;         // together at most: a container has 64 MB of shared memory by default
 constexpr size_t kStagingBytes = size_t{32} << 20;     // of all ranks in one set, at most
 
 size_t whole_pages(size_t bytes) { return (bytes + 4095) / 4096 * 4096; }
@@ -78,21 +80,25 @@ size_t SharedArena::default_segment(int ranks) {
   return std::min(kLongestSegment, std::max(kStagingBytes / static_cast<size_t>(ranks + 1) / 4096 * 4096, size_t{65536}));
 }
 
+size_t SharedArena::room_bytes(int ranks) {
+  return std::min(kLargestRoom, whole_pages(kAllRooms / static_cast<size_t>(ranks)));
+}
+
 size_t SharedArena::bytes(int ranks, size_t segment) {
   return head_bytes(ranks) + 2 * static_cast<size_t>(ranks + 1) * segment;
 }
 
 size_t SharedArena::world_bytes(int ranks, size_t heap) {
-  return bytes(ranks, default_segment(ranks)) + static_cast<size_t>(ranks) * (kRoom + whole_pages(heap));
+  return bytes(ranks, default_segment(ranks)) + static_cast<size_t>(ranks) * (room_bytes(ranks) + whole_pages(heap));
 }
 
 size_t SharedArena::share(int ranks, int rank) {
   const size_t staging = 2 * default_segment(ranks);
-  return kRoom + staging + (rank > 0 ? 0 : head_bytes(ranks) + staging);
+  return room_bytes(ranks) + staging + (rank > 0 ? 0 : head_bytes(ranks) + staging);
 }
 
 std::byte* SharedArena::room(int rank) const {
-  return memory_.get() + bytes(ranks_, segment_) + static_cast<size_t>(rank) * kRoom;
+  return memory_.get() + bytes(ranks_, segment_) + static_cast<size_t>(rank) * room_bytes(ranks_);
 }
 
 std::byte* SharedArena::heap(int rank) const { return room(ranks_) + static_cast<size_t>(rank) * heap_; }

@@ -49,7 +49,8 @@ struct alignas(64) SharedHead {
 class SharedArena {
  public:
   /// What each rank has for arenas of parts of the group, and how long segments are there.
-  static constexpr size_t kRoom = size_t{4} << 20, kPartSegment = size_t{128} << 10;
+  static size_t room_bytes(int ranks);
+  static constexpr size_t kPartSegment = size_t{64} << 10;
 
   /// The usual length of a segment: bytes that a rank can show at a time.
   static size_t default_segment(int ranks);

@@ -6,7 +6,9 @@
 namespace ringlet {
 
 SharedRooms::SharedRooms(SharedArena arena, int rank)
-    : arena_(std::move(arena)), rank_(rank), heap_(arena_.room(rank), SharedArena::kRoom, arena_.memory()) {}
+    : arena_(std::move(arena)),
+      rank_(rank),
+      heap_(arena_.room(rank), SharedArena::room_bytes(arena_.crowd()), arena_.memory()) {}
 
 std::optional<SharedArena> SharedRooms::open(Communicator& part) {
   std::array<int64_t, 2> place = {rank_, part.rank() == 0 ? give(part.size()) : 0};  // who gives, and where
