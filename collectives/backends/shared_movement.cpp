@@ -137,27 +137,21 @@ void move(SharedStaging& shared, const Call& call, const Parts& parts) {
   }
 }
 
-// The root is one segment ahead.
+// The root shows a segment while the others take the one before it. Not further ahead: with two sets the next one is free when all
+// have come for this one.
 void broadcast(SharedStaging& shared, const Call& call) {
   const size_t total = call.out.bytes(), longest = shared.segment();
-  uint32_t before = 0;
+  const bool root = shared.rank() == call.peer;
   for (size_t begin = 0; begin < total; begin += longest) {
     const size_t n = std::min(longest, total - begin);
     shared.next();
-    if (shared.rank() == call.peer) {
+    if (root) {
       shared.show(std::span<const std::byte>(call.in.begin() + begin, n));
-      const uint32_t shown = shared.phases().arrive();
-      if (begin > 0) {
-        shared.phases().wait(before);
-      }
-      before = shown;
-    } else {
-      shared.phases().meet();
+    }
+    shared.phases().meet();
+    if (!root) {
       shared.take(shared.shown_by<std::byte>(call.peer), std::span(call.out.begin() + begin, n));
     }
-  }
-  if (shared.rank() == call.peer) {
-    shared.phases().wait(before);
   }
 }
 

@@ -49,6 +49,17 @@ void broadcast_from_every_root(Communicator& world, Report& report) {
   });
 }
 
+// Longer than what a transport can hold on its way, several times: what is still to be read must not be overwritten.
+void broadcast_much(Communicator& world, Report& report) {
+  for (int round = 0; round < 4; ++round) {
+    const int root = round % world.size();
+    const auto seed = static_cast<uint64_t>(round);
+    std::vector<float> data = input_of<float>(world.rank(), 1'000'003, seed);
+    world.broadcast(data, root);
+    expect_same(report, data, input_of<float>(root, 1'000'003, seed), message("root {}", root));
+  }
+}
+
 void gather_in_rank_order(Communicator& world, Report& report) {
   for_all_dtypes([&]<typename T>() {
     for (const int64_t n : edge_sizes(world.size())) {
@@ -182,6 +193,7 @@ void groups_and_their_parent_do_not_meet(Communicator& world, Report& report) {
 const std::vector<ConformanceCase>& movement_cases() {
   static const std::vector<ConformanceCase> cases{
       {"broadcast from every root", broadcast_from_every_root},
+      {"broadcast of megabytes", broadcast_much},
       {"all_gather puts shards in rank order", gather_in_rank_order},
       {"messages match by tag", messages_match_by_tag},
       {"messages of one tag keep their order", messages_of_one_tag_keep_their_order},
