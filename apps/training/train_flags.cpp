@@ -50,23 +50,6 @@ void optimization_flags(Flags& flags, TrainConfig& config, Spelled& spelled) {
   flags.whole("--global-batch-size", config.global_batch_size, 1, kMany,
               "sequences per step over all ranks; accumulates when it exceeds ranks x batch size, its default");
   flags.whole("--seed", spelled.seed, 0, std::numeric_limits<int64_t>::max(), "of parameters, data, dropout and sampling");
-  flags.choice("--strategy", config.strategy, {"ddp", "zero1", "zero2", "fsdp", "hsdp"},
-               "how ranks share the work: nothing, optimizer, gradients too, parameters too; hsdp: fsdp within groups");
-  flags.whole("--bucket-bytes", config.parallel.buckets.bytes, 1, kMany,
-              "ddp: a range of the gradient this large leaves while backward computes the rest; the first at most 1 MiB");
-  flags.mark("--no-overlap", config.parallel.overlap, false,
-             "backward waits until a gradient has left; not zero1, which sends at its end");
-  flags.mark("--reduce-every-micro-batch", config.parallel.reduce_every_micro_batch, true,
-             "sum gradients over ranks in every micro-batch: shards accumulate instead of whole gradients");
-  flags.mark("--keep-after-forward", config.parallel.reshard_after_forward, false,
-             "fsdp, hsdp: parameters stay whole from forward to backward: more memory, a third less sent");
-  flags.mark("--no-prefetch", config.parallel.prefetch, false, "fsdp, hsdp: gather a layer when it is needed, not before");
-  flags.mark("--bf16-gradients", config.parallel.bf16_gradients, true,
-             "round gradients to bf16 on their way: half the bytes, other bits");
-  flags.text("--offload", config.parallel.offload_dir,
-             "keep what only the optimizer needs in files in this directory, mapped into memory");
-  flags.whole("--shard-ranks", spelled.shard_ranks, 1, 1'000'000,
-              "hsdp: ranks that share one copy; default: half of them, or all where they are odd in number");
   flags.choice("--optimizer", optimizer.name, {"adamw", "sgd"}, "AdamW, or SGD with momentum");
   flags.real("--lr", config.schedule.lr, kNonNegative, "highest learning rate");
   flags.choice("--schedule", spelled.schedule, {"constant", "linear", "cosine"}, "of the learning rate, after the warm-up");
@@ -92,6 +75,27 @@ void guard_flags(Flags& flags, TrainConfig& config) {
   flags.real("--spike-lr-multiplier", config.spike_lr_multiplier, kNonNegative, "by this");
   flags.whole("--nan-at", config.nan_at, 1, kMany, "exercise: at this step, once, the loss of one rank becomes NaN");
   flags.whole("--nan-rank", config.nan_rank, 0, 4095, "of this rank");
+}
+
+void parallel_flags(Flags& flags, TrainConfig& config, Spelled& spelled) {
+  flags.group("Parallelism");
+  flags.choice("--strategy", config.strategy, {"ddp", "zero1", "zero2", "fsdp", "hsdp"},
+               "how ranks share the work: nothing, optimizer, gradients too, parameters too; hsdp: fsdp within groups");
+  flags.whole("--bucket-bytes", config.parallel.buckets.bytes, 1, kMany,
+              "ddp: a range of the gradient this large leaves while backward computes the rest; the first at most 1 MiB");
+  flags.mark("--no-overlap", config.parallel.overlap, false,
+             "backward waits until a gradient has left; not zero1, which sends at its end");
+  flags.mark("--reduce-every-micro-batch", config.parallel.reduce_every_micro_batch, true,
+             "sum gradients over ranks in every micro-batch: shards accumulate instead of whole gradients");
+  flags.mark("--keep-after-forward", config.parallel.reshard_after_forward, false,
+             "fsdp, hsdp: parameters stay whole from forward to backward: more memory, a third less sent");
+  flags.mark("--no-prefetch", config.parallel.prefetch, false, "fsdp, hsdp: gather a layer when it is needed, not before");
+  flags.mark("--bf16-gradients", config.parallel.bf16_gradients, true,
+             "round gradients to bf16 on their way: half the bytes, other bits");
+  flags.text("--offload", config.parallel.offload_dir,
+             "keep what only the optimizer needs in files in this directory, mapped into memory");
+  flags.whole("--shard-ranks", spelled.shard_ranks, 1, 1'000'000,
+              "hsdp: ranks that share one copy; default: half of them, or all where they are odd in number");
 }
 
 void data_flags(Flags& flags, TrainConfig& config, Spelled& spelled) {
@@ -155,6 +159,19 @@ void as_usage_error(Check&& rule) {
   }
 }
 
+// A flag that the strategy would not look at is refused.
+void require_of_strategy(const std::string& strategy, const Flags& flags) {
+  const bool shards = strategy == "fsdp" || strategy == "hsdp";
+  const auto needs = [&](const char* flag, bool applies, const char* whose) {
+    check<UsageError>(applies || !flags.given(flag), "{}: is for --strategy {}, got {}", flag, whose, strategy);
+  };
+  needs("--bucket-bytes", strategy == "ddp", "ddp");
+  needs("--no-overlap", strategy != "zero1", "ddp, zero2, fsdp or hsdp");
+  needs("--keep-after-forward", shards, "fsdp or hsdp");
+  needs("--no-prefetch", shards, "fsdp or hsdp");
+  needs("--shard-ranks", strategy == "hsdp", "hsdp");
+}
+
 // What the flags say together.
 void settle(TrainConfig& config, const Spelled& spelled, const Flags& flags) {
   config.model.activation = spelled.activation == "gelu" ? GeluForm::Erf : GeluForm::Tanh;
@@ -167,6 +184,7 @@ void settle(TrainConfig& config, const Spelled& spelled, const Flags& flags) {
   if (config.schedule.horizon == 0) {
     config.schedule.horizon = config.steps;
   }
+  require_of_strategy(config.strategy, flags);
   BucketSizes& buckets = config.parallel.buckets;
   buckets.first_bytes = std::min(buckets.first_bytes, buckets.bytes);
   config.parallel.shard_ranks = static_cast<int>(spelled.shard_ranks);
@@ -197,6 +215,7 @@ CommandLine parse_train_config(int argc, const char* const* argv) {
   model_flags(flags, line.config, spelled);
   optimization_flags(flags, line.config, spelled);
   guard_flags(flags, line.config);
+  parallel_flags(flags, line.config, spelled);
   data_flags(flags, line.config, spelled);
   checkpoint_flags(flags, line.config, spelled);
   running_flags(flags, line.config, spelled);

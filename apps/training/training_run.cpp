@@ -31,6 +31,13 @@ std::string joined(const std::vector<std::string>& lines) {
   return text;
 }
 
+// Every rank finds the same.
+const ParallelOptions& fitting(const ParallelOptions& options, const Communicator& world) {
+  check<UsageError>(options.shard_ranks == 0 || world.size() % options.shard_ranks == 0,
+                    "--shard-ranks: must divide the {} ranks, got {}", world.size(), options.shard_ranks);
+  return options;
+}
+
 }  // namespace
 
 TrainingRun::TrainingRun(const TrainConfig& config, const TrainingData& data, Communicator& world)
@@ -39,7 +46,7 @@ TrainingRun::TrainingRun(const TrainConfig& config, const TrainingData& data, Co
       world_(world),
       settings_(settings_of(config, world.size(), data.dataset->fingerprint())),
       model_(config.model),
-      parallel_(make_strategy(config.strategy, model_, world, config.optimizer, config.parallel)),
+      parallel_(make_strategy(config.strategy, model_, world, config.optimizer, fitting(config.parallel, world))),
       loader_(*data.dataset, config.micro_batches(world.size()), config.model.seq_len, world.rank(), world.size(),
               config.parallel.reduce_every_micro_batch),
       guard_(config.guard),
