@@ -14,6 +14,18 @@ using namespace ringlet::test;
 
 namespace {
 
+// x·Σw, where w may be another layer's too.
+class Scale : public Module {
+ public:
+  void share(const Var& w) { w_ = add_parameter("w", w); }
+  Var forward(const Var& x_in) {
+    return hooked(x_in, [&](const Var& x) { return x * sum(w_); });
+  }
+
+ private:
+  Var w_;
+};
+
 // Three linear layers of odd sizes, one of them smaller than the world, and whatever a test makes of them.
 class ThreeLayers : public Module {
  public:
@@ -23,6 +35,7 @@ class ThreeLayers : public Module {
     add_module("a", a);
     add_module("b", b);
     add_module("c", c);
+    add_module("d", d);
     for (const auto& [name, var] : parameters()) {
       Tensor values = var.data();
       for (int64_t i = 0; i < values.numel(); ++i) {
@@ -30,7 +43,7 @@ class ThreeLayers : public Module {
       }
     }
   }
-  std::vector<std::vector<Module*>> layers() override { return {{&a}, {&b}, {&c}}; }
+  std::vector<std::vector<Module*>> layers() override { return {{&a}, {&b}, {&c}, {&d}}; }
   TokenLoss loss(const Tensor& x, const Tensor&) {
     const Var y = forward_(*this, Var(x));
     return {sum(y * y), x.dim(0)};
@@ -38,6 +51,7 @@ class ThreeLayers : public Module {
   using Module::add_parameter;
 
   Linear a, b, c;
+  Scale d;
 
  private:
   Forward forward_;
@@ -60,7 +74,10 @@ std::vector<double> trained(const std::string& strategy, Communicator& comm, con
   const auto parallel = make_strategy(strategy, model, comm, {.weight_decay = 0.1});
   for (int step = 0; step < 3; ++step) {
     LossSum loss;
-    loss += parallel->forward_backward(input(comm.rank()), {});
+    for (int micro = 0; micro < 3; ++micro) {
+      const auto local = parallel->no_sync(micro < 2);
+      loss += parallel->forward_backward(input((comm.rank() + micro) % 4), {});
+    }
     static_cast<void>(parallel->finish(loss, 1.0));
     parallel->step(0.1);
   }
@@ -100,6 +117,8 @@ TEST_CASE(
          Var(m.b.weight()).set_requires_grad(false);
          Var(m.b.bias()).set_requires_grad(false);
        }},
+      {"shared by two layers", [](ThreeLayers& m, const Var& x) { return m.d.forward(in_order(m, x)); },
+       [](ThreeLayers& m) { m.d.share(m.b.weight()); }},
       {"registered outside of its layer too, and used there",
        [](ThreeLayers& m, const Var& x) { return in_order(m, x) + sum(m.b.weight()); },
        [](ThreeLayers& m) { m.add_parameter("again", m.b.weight()); }},
