@@ -26,6 +26,10 @@ ExitCode gpt_e2e(TrainConfig config, Communicator& world, const Recorder& record
     return ExitCode::Done;
   }
 
+  for (const std::string& note : config.notes) {
+    printer.note(note);
+  }
+
   // What the flags describe.
   const std::optional<Fault> fault = Fault::from_environment();
   const TrainingData data = read_training_data(config, world);

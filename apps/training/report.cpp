@@ -53,6 +53,12 @@ void Printer::verdict(const std::string& text) const {
   }
 }
 
+void Printer::note(const std::string& text) const {
+  if (speaks_) {
+    std::fprintf(stderr, "gpt_e2e: note: %s\n", text.c_str());
+  }
+}
+
 void print_description(const Printer& printer, const RunDescription& description, const ResumePoint& resumed) {
   printer.line(message("model      {}: {} parameters", description.model, description.parameters));
   printer.line(

@@ -34,16 +34,19 @@ RunDescription describe(const TrainConfig& config, const Strategy& parallel, con
 class Printer {
  public:
   Printer(const TrainConfig& config, int rank)
-      : report_(rank == 0 && !config.quiet && !config.json), verdicts_(rank == 0 && !config.json) {}
+      : report_(rank == 0 && !config.quiet && !config.json), verdicts_(rank == 0 && !config.json), speaks_(rank == 0) {}
   /// A line of the report.
   void line(const std::string& text) const;
   /// A line that --quiet prints too.
   void verdict(const std::string& text) const;
+  /// A line on stderr, which is not part of the report.
+  void note(const std::string& text) const;
   bool reports() const { return report_; }
 
  private:
   bool report_;
   bool verdicts_;
+  bool speaks_;
 };
 
 void print_description(const Printer& printer, const RunDescription& description, const ResumePoint& resumed);

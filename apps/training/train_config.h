@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "apps/training/communication_config.h"
 #include "apps/training/guard.h"
@@ -68,6 +69,7 @@ struct TrainConfig {
   bool json = false;
   bool info = false;
   bool quiet = false;
+  std::vector<std::string> notes;  // on the command line itself, for rank 0 to say
 
   MicroBatches micro_batches(int world_size) const {
     return {global_batch_size > 0 ? global_batch_size : world_size * batch_size, batch_size};

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "apps/training/flags.h"
+#include "apps/training/idle_flags.h"
 #include "apps/training/train_config.h"
 #include "tensor/base/build_info.h"
 
@@ -226,6 +227,7 @@ CommandLine parse_train_config(int argc, const char* const* argv) {
   }
   if (!line.text) {
     settle(line.config, spelled, flags);
+    line.config.notes = idle_flags(line.config, [&](const std::string& name) { return flags.given(name); });
   }
   return line;
 }

@@ -133,3 +133,28 @@ TEST_CASE("--help lists every flag and every exit code; --version is one line", 
   }
   CHECK(parse({"--version"}).text.value().rfind("gpt_e2e ", 0) == 0);
 }
+
+TEST_CASE("a flag that changes nothing is told what it would need", "[flags]") {
+  struct Row {
+    std::vector<const char*> words;
+    std::vector<std::string> notes;
+  };
+  const std::vector<Row> rows = {
+      {{}, {}},
+      {{"--eval-every", "5"}, {"--eval-every changes nothing here: it needs --corpus"}},
+      {{"--eval-every", "5", "--corpus", "text"}, {}},
+      {{"--horizon", "9"}, {"--horizon changes nothing here: it needs --schedule linear or cosine"}},
+      {{"--horizon", "9", "--schedule", "cosine"}, {}},
+      {{"--bucket-bytes", "1000"}, {"--bucket-bytes changes nothing here: it needs --strategy ddp"}},
+      {{"--no-overlap"}, {"--no-overlap changes nothing here: it needs another --strategy than zero1"}},
+      {{"--momentum", "0.9", "--nan-rank", "1"},
+       {"--nan-rank changes nothing here: it needs --nan-at", "--momentum changes nothing here: it needs --optimizer sgd"}},
+      {{"--optimizer", "sgd", "--beta1", "0.8"}, {"--beta1 changes nothing here: it needs --optimizer adamw"}},
+      {{"--no-guard", "--retries", "1"}, {"--retries changes nothing here: it needs the guard"}},
+  };
+  for (const Row& row : rows) {
+    std::vector<const char*> argv = {"gpt_e2e"};
+    argv.insert(argv.end(), row.words.begin(), row.words.end());
+    CHECK(parse_train_config(static_cast<int>(argv.size()), argv.data()).config.notes == row.notes);
+  }
+}

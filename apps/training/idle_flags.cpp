@@ -1,0 +1,40 @@
+#include "apps/training/idle_flags.h"
+
+#include "tensor/base/check.h"
+
+namespace ringlet {
+
+std::vector<std::string> idle_flags(const TrainConfig& config, const std::function<bool(const std::string&)>& given) {
+  struct Group {
+    bool heard;
+    const char* needs;
+    std::vector<const char*> flags;
+  };
+  const bool sharded = config.strategy == "fsdp" || config.strategy == "hsdp";
+  const std::vector<Group> groups = {
+      {!config.corpus.empty(),
+       "--corpus",
+       {"--tokenizer", "--heldout-fraction", "--allow-binary", "--eval-every", "--sample", "--temperature", "--top-k"}},
+      {config.schedule.kind != Schedule::Kind::Constant, "--schedule linear or cosine", {"--horizon", "--min-lr"}},
+      {given("--spike-at"), "--spike-at", {"--spike-lr-multiplier"}},
+      {given("--nan-at"), "--nan-at", {"--nan-rank"}},
+      {config.strategy == "ddp", "--strategy ddp", {"--bucket-bytes"}},
+      {sharded, "--strategy fsdp or hsdp", {"--keep-after-forward", "--no-prefetch"}},
+      {config.strategy == "hsdp", "--strategy hsdp", {"--shard-ranks"}},
+      {config.strategy != "zero1", "another --strategy than zero1", {"--no-overlap"}},
+      {config.optimizer.name == "adamw", "--optimizer adamw", {"--beta1", "--beta2", "--eps"}},
+      {config.optimizer.name == "sgd", "--optimizer sgd", {"--momentum"}},
+      {!given("--no-guard"), "the guard", {"--retries", "--spike-z-score"}},
+  };
+  std::vector<std::string> lines;
+  for (const Group& group : groups) {
+    for (const char* flag : group.flags) {
+      if (!group.heard && given(flag)) {
+        lines.push_back(message("{} changes nothing here: it needs {}", flag, group.needs));
+      }
+    }
+  }
+  return lines;
+}
+
+}  // namespace ringlet
