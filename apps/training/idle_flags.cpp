@@ -10,7 +10,6 @@ std::vector<std::string> idle_flags(const TrainConfig& config, const std::functi
     const char* needs;
     std::vector<const char*> flags;
   };
-  const bool sharded = config.strategy == "fsdp" || config.strategy == "hsdp";
   const std::vector<Group> groups = {
       {!config.corpus.empty(),
        "--corpus",
@@ -18,10 +17,6 @@ std::vector<std::string> idle_flags(const TrainConfig& config, const std::functi
       {config.schedule.kind != Schedule::Kind::Constant, "--schedule linear or cosine", {"--horizon", "--min-lr"}},
       {given("--spike-at"), "--spike-at", {"--spike-lr-multiplier"}},
       {given("--nan-at"), "--nan-at", {"--nan-rank"}},
-      {config.strategy == "ddp", "--strategy ddp", {"--bucket-bytes"}},
-      {sharded, "--strategy fsdp or hsdp", {"--keep-after-forward", "--no-prefetch"}},
-      {config.strategy == "hsdp", "--strategy hsdp", {"--shard-ranks"}},
-      {config.strategy != "zero1", "another --strategy than zero1", {"--no-overlap"}},
       {config.optimizer.name == "adamw", "--optimizer adamw", {"--beta1", "--beta2", "--eps"}},
       {config.optimizer.name == "sgd", "--optimizer sgd", {"--momentum"}},
       {!given("--no-guard"), "the guard", {"--retries", "--spike-z-score"}},

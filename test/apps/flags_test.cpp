@@ -145,8 +145,6 @@ TEST_CASE("a flag that changes nothing is told what it would need", "[flags]") {
       {{"--eval-every", "5", "--corpus", "text"}, {}},
       {{"--horizon", "9"}, {"--horizon changes nothing here: it needs --schedule linear or cosine"}},
       {{"--horizon", "9", "--schedule", "cosine"}, {}},
-      {{"--bucket-bytes", "1000"}, {"--bucket-bytes changes nothing here: it needs --strategy ddp"}},
-      {{"--no-overlap"}, {"--no-overlap changes nothing here: it needs another --strategy than zero1"}},
       {{"--momentum", "0.9", "--nan-rank", "1"},
        {"--nan-rank changes nothing here: it needs --nan-at", "--momentum changes nothing here: it needs --optimizer sgd"}},
       {{"--optimizer", "sgd", "--beta1", "0.8"}, {"--beta1 changes nothing here: it needs --optimizer adamw"}},
