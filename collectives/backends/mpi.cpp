@@ -43,7 +43,7 @@ std::unique_ptr<Communicator> make_transport(MpiTransport transport, MpiOptions 
     arena.prepare();
   }
   messages->barrier();
-  return make_shared_memory(arena, std::move(messages), options.deadline);
+  return make_shared_memory(arena, std::move(messages), options.deadline, options.compare_calls);
 }
 
 }  // namespace

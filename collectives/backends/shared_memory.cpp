@@ -17,12 +17,14 @@ constexpr size_t kSmall = size_t{16} << 10;
 
 class SharedMemoryCommunicator : public Communicator {
  public:
-  SharedMemoryCommunicator(SharedArena arena, std::unique_ptr<Communicator> messages, std::chrono::milliseconds deadline)
+  SharedMemoryCommunicator(SharedArena arena, std::unique_ptr<Communicator> messages, std::chrono::milliseconds deadline,
+                           bool compare_calls)
       : Communicator(messages->rank(), messages->size(), messages->group()),
         group_hash_(hash_text(messages->group())),
         messages_(std::move(messages)),
         deadline_(deadline),
-        shared_(std::move(arena), rank(), size(), deadline) {}
+        shared_(std::move(arena), rank(), size(), deadline),
+        compare_calls_(compare_calls) {}
 
   std::string_view name() const override { return messages_->name(); }
   std::string_view transport() const override { return "shm"; }
@@ -36,7 +38,9 @@ class SharedMemoryCommunicator : public Communicator {
     }
     check(call.in.device.kind == Device::Kind::Cpu && call.out.device.kind == Device::Kind::Cpu,
           "{}: backend '{}' moves host memory, got {}", call.operation, name(), call.in.device);
-    shared_.phases().announce(fingerprint_of(call, group_hash_), text_of(call.site));
+    if (compare_calls_) {
+      shared_.phases().announce(fingerprint_of(call, group_hash_), text_of(call.site));
+    }
     if (!has_buffers(call.operation)) {
       shared_.phases().meet();
     } else {
@@ -71,6 +75,7 @@ class SharedMemoryCommunicator : public Communicator {
   std::unique_ptr<Communicator> messages_;
   std::chrono::milliseconds deadline_;
   SharedStaging shared_;
+  bool compare_calls_;
   std::shared_ptr<Arena> heap_ =
       shared_.arena().heap_bytes() == 0
           ? system_arena()
@@ -80,8 +85,9 @@ class SharedMemoryCommunicator : public Communicator {
 // Has room for the arenas of its parts, and is counted as held with all that it has.
 class SharedWorld final : public SharedMemoryCommunicator {
  public:
-  SharedWorld(const SharedArena& arena, std::unique_ptr<Communicator> messages, std::chrono::milliseconds deadline)
-      : SharedMemoryCommunicator(arena, std::move(messages), deadline), rooms_(arena, rank()) {
+  SharedWorld(const SharedArena& arena, std::unique_ptr<Communicator> messages, std::chrono::milliseconds deadline,
+              bool compare_calls)
+      : SharedMemoryCommunicator(arena, std::move(messages), deadline, compare_calls), rooms_(arena, rank()) {
     allocator_->count(share(), Category::Communication);
   }
   ~SharedWorld() override { allocator_->count(-share(), Category::Communication); }
@@ -93,7 +99,7 @@ class SharedWorld final : public SharedMemoryCommunicator {
       return part;
     }
     const std::optional<SharedArena> room = rooms_.open(*part);
-    return room ? std::make_unique<SharedMemoryCommunicator>(*room, std::move(part), deadline()) : std::move(part);
+    return room ? std::make_unique<SharedMemoryCommunicator>(*room, std::move(part), deadline(), true) : std::move(part);
   }
 
  private:
@@ -106,8 +112,8 @@ class SharedWorld final : public SharedMemoryCommunicator {
 }  // namespace
 
 std::unique_ptr<Communicator> make_shared_memory(SharedArena arena, std::unique_ptr<Communicator> messages,
-                                                 std::chrono::milliseconds deadline) {
-  return std::make_unique<SharedWorld>(arena, std::move(messages), deadline);
+                                                 std::chrono::milliseconds deadline, bool compare_calls) {
+  return std::make_unique<SharedWorld>(arena, std::move(messages), deadline, compare_calls);
 }
 
 }  // namespace ringlet

@@ -16,6 +16,8 @@ struct MpiOptions {
   std::chrono::milliseconds deadline = std::chrono::seconds(60);
   /// Bytes per rank of shared memory for buffers, on transports that share memory.
   size_t arena_bytes = 0;
+  /// False only where a benchmark measures what comparing the ranks' calls costs: then a mismatch is a hang, or silent.
+  bool compare_calls = true;
 };
 
 /// All ranks of the job. Starts MPI if need be. It may outlive MPI: freeing it then does nothing.
