@@ -12,6 +12,7 @@
 
 namespace ringlet {
 
+// [snippet: fingerprint]
 /// Plain bytes: equal on all ranks of a group when they make the same call.
 struct Fingerprint {
   uint64_t sequence = 0;  // the n-th collective of the group
@@ -27,6 +28,7 @@ struct Fingerprint {
 
   friend bool operator==(const Fingerprint&, const Fingerprint&) = default;
 };
+// [/snippet]
 
 /// What does not matter for an operation (the op of a broadcast) is left at its default.
 Fingerprint fingerprint_of(const Call& call, uint64_t group);

@@ -131,7 +131,9 @@ CommError disagreement(int rank, int peer, const std::string& complaint, std::sp
                       : message("rank {} has not come; {}", late, complaint);
     peer = late;
   }
-  return {{.rank = rank, .size = static_cast<int>(standings.size()), .peer = peer}, reason + table(standings, verdict.odd)};
+  const bool one_to_blame = verdict.usual.empty() && peer >= 0;
+  return {{.rank = rank, .size = static_cast<int>(standings.size()), .peer = peer},
+          reason + table(standings, one_to_blame ? std::vector{peer} : verdict.odd)};
 }
 
 }  // namespace ringlet

@@ -38,6 +38,7 @@ struct BinomialTree {
   int P, root, v, lowest, held;
 };
 
+// [snippet: broadcast]
 /// data = data of `root`.
 template <typename T>
 void binomial_tree_broadcast(PointToPoint& net, std::span<T> data, int root) {
@@ -49,6 +50,7 @@ void binomial_tree_broadcast(PointToPoint& net, std::span<T> data, int root) {
   tree.for_each_child([&](int child, int, int) { children.push_back({child, std::as_bytes(data)}); });
   net.transfer(children, {});
 }
+// [/snippet]
 
 /// full on `root` = mine of rank 0, mine of rank 1, …; elsewhere `full` is not looked at.
 template <typename T>

@@ -6,11 +6,13 @@
 
 namespace ringlet {
 
+// [snippet: barrier]
 inline void dissemination_barrier(PointToPoint& net) {
   const int P = net.size(), r = net.rank();
   for (int distance = 1; distance < P; distance *= 2) {
     net.exchange((r + distance) % P, {}, (r + P - distance) % P, std::span<std::byte>());
   }
 }
+// [/snippet]
 
 }  // namespace ringlet

@@ -12,6 +12,7 @@
 
 namespace ringlet {
 
+// [snippet: all_reduce]
 template <Reducible T>
 void recursive_doubling_all_reduce(PointToPoint& net, std::span<T> data, Reduction op) {
   const Fold fold(net.size(), net.rank());
@@ -25,6 +26,7 @@ void recursive_doubling_all_reduce(PointToPoint& net, std::span<T> data, Reducti
   }
   fold_out(net, fold, data);
 }
+// [/snippet]
 
 /// Chunk r of `full` goes to everybody; the other chunks come in. Only at a power of two.
 template <typename T>

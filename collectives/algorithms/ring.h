@@ -13,6 +13,7 @@
 
 namespace ringlet {
 
+// [snippet: all_reduce]
 template <Reducible T>
 void ring_all_reduce(PointToPoint& net, std::span<T> data, Reduction op) {
   const int P = net.size(), r = net.rank();
@@ -32,6 +33,7 @@ void ring_all_reduce(PointToPoint& net, std::span<T> data, Reduction op) {
     net.exchange(next, chunk[r + 1 - s], prev, chunk[r - s]);
   }
 }
+// [/snippet]
 
 /// out = chunk r of the reduction of `full`, which is left as it was; `out` may be chunk r of `full`.
 template <Reducible T>

@@ -51,8 +51,10 @@ class PointToPoint {
   virtual void announce(const Fingerprint& call, const SiteText& site) = 0;
   virtual void conclude() = 0;
 
+  // [snippet: transfer]
   /// Sends and receives all at once. Throws CommError when a peer is lost or sends another size than expected.
   virtual void transfer(std::span<const Outgoing> out, std::span<const Incoming> in, int tag = kCollectiveTag) = 0;
+  // [/snippet]
 
   /// The same, but returns at once.
   virtual Work start_transfer(std::span<const Outgoing> out, std::span<const Incoming> in, int tag) = 0;
@@ -70,12 +72,14 @@ class PointToPoint {
     const Incoming in{from, std::as_writable_bytes(data)};
     transfer({}, {&in, 1});
   }
+  // [snippet: exchange]
   template <typename T>
   void exchange(int to, std::span<const std::type_identity_t<T>> out, int from, std::span<T> in) {
     const Outgoing outgoing{to, std::as_bytes(out)};
     const Incoming incoming{from, std::as_writable_bytes(in)};
     transfer({&outgoing, 1}, {&incoming, 1});
   }
+  // [/snippet]
 
   /// n elements of reused memory, for the length of a call.
   template <typename T>
