@@ -75,7 +75,7 @@ ExitCode gpt_e2e(TrainConfig config, Communicator& world, const Recorder& record
     return outcome.exit_code();
   }
   outcome.heldout_loss = heldout.evaluate_now();
-  outcome.invariants = {loss_falls(outcome.steps, config, world.size()), replicas_equal(outcome.steps, world.size()),
+  outcome.invariants = {loss_falls(outcome.steps, config, world.size()), replicas_equal(outcome.steps, config, world.size()),
                         memory_matches(outcome.memory, config),
                         resume_invariant(proof, saver.snapshot(), outcome.steps, outcome.guard.rollbacks, config, data, world)};
   outcome.communication = gather_communication(recorder, history.taken(), world);

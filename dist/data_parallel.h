@@ -82,6 +82,9 @@ class DataParallel : public Strategy {
   void add_frozen(SquareSum& sum) const;
   /// Frozen parameters and buffers, which every rank holds whole.
   int64_t fixed_bytes() const;
+  static int64_t padding_bytes(const Unit& unit) {
+    return (unit.parameter.padded_numel() - unit.parameter.numel()) * static_cast<int64_t>(size_of(unit.parameter.dtype()));
+  }
   /// Of a strategy whose ranks compute with one unit that is always whole.
   MemoryFormula whole_model_formula(Operation reduction, int64_t optimizer_bytes, int64_t wire_elements) const;
   /// Micro-batches, or rounds of them, of the longest step so far.

@@ -112,6 +112,7 @@ MemoryFormula DataParallel::whole_model_formula(Operation reduction, int64_t opt
       .reductions = {{reduction, flat_parameter.numel(), options_.bf16_gradients ? DType::BF16 : flat_parameter.dtype(),
                       comm_.size(), comm_.transport()}},
       .wire = options_.bf16_gradients ? 2 * wire_elements : 0};
+  formula.padding = padding_bytes(unit());
   formula.parameters_peak = formula.parameters;
   formula.gradients_peak = formula.gradients;
   return formula;

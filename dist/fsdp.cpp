@@ -128,6 +128,7 @@ MemoryFormula Fsdp::memory_formula() const {
   for (size_t u = 0; u < units().size(); ++u) {
     whole += unit_bytes(u);
     shards += pieces_[u].parameters.bytes();
+    formula.padding += padding_bytes(*units()[u]);
     formula.gradients += pieces_[u].gradient.bytes();
     largest = std::max(largest, units()[u]->parameter.shard_numel());
   }

@@ -33,7 +33,8 @@ struct MemoryFormula {
     std::string_view transport = {};
   };
   std::vector<Reduction> reductions{};
-  int64_t wire = 0;  // copies of gradients in bf16, while they travel
+  int64_t padding = 0;  // bytes of it in one copy of all units
+  int64_t wire = 0;     // copies of gradients in bf16, while they travel
 };
 
 }  // namespace ringlet

@@ -104,7 +104,7 @@ Invariant loss_falls(const std::vector<StepRecord>& history, const TrainConfig& 
   return result;
 }
 
-Invariant replicas_equal(const std::vector<StepRecord>& history, int world_size) {
+Invariant replicas_equal(const std::vector<StepRecord>& history, const TrainConfig& config, int world_size) {
   const auto differs = std::find_if(history.begin(), history.end(), [](const StepRecord& r) { return !r.replicas_equal; });
   Invariant result = {.letter = 'b',
                       .holds = differs == history.end(),
@@ -113,7 +113,9 @@ Invariant replicas_equal(const std::vector<StepRecord>& history, int world_size)
   if (!*result.holds) {
     result.detail = message("they differ from step {} on", differs->step);
   } else if (!history.empty()) {
-    result.detail = message("norm and 64-bit hash compared on {} at {}, the last is {}", plural(world_size, "rank"),
+    const bool sharded = config.strategy == "fsdp" || config.strategy == "hsdp";
+    result.detail = message("norm and 64-bit hash{} compared on {} at {}, the last is {}",
+                            sharded ? " of every unit, unsharded," : "", plural(world_size, "rank"),
                             plural(static_cast<int64_t>(history.size()), "step"), hex(history.back().param_hash));
   } else {
     result.holds = std::nullopt;

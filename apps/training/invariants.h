@@ -32,8 +32,8 @@ double loss_noise(const GptConfig& model, int64_t tokens_per_micro_batch, double
 /// (a) Over `history`, the records of all steps from 1 on. Not applicable to a corpus, to other sizes or other settings than the
 /// promise is made for, or to a run that was resumed.
 Invariant loss_falls(const std::vector<StepRecord>& history, const TrainConfig& config, int world_size);
-/// (b)
-Invariant replicas_equal(const std::vector<StepRecord>& history, int world_size);
+/// (b) With sharded parameters: every unit, once unsharded, and so the logical hash.
+Invariant replicas_equal(const std::vector<StepRecord>& history, const TrainConfig& config, int world_size);
 /// (c)
 Invariant memory_matches(const MemoryProfile& profile, const TrainConfig& config);
 

@@ -16,6 +16,9 @@ using Five = std::array<int64_t MemoryBytes::*, 5>;
 constexpr Five kFields = {&MemoryBytes::parameters, &MemoryBytes::gradients, &MemoryBytes::optimizer,
                           &MemoryBytes::activations_peak, &MemoryBytes::communication};
 
+constexpr std::array<int64_t MemoryOverhead::*, 3> kOverheads = {&MemoryOverhead::padding, &MemoryOverhead::rounding,
+                                                                 &MemoryOverhead::cached};
+
 // In memory and in mapped files.
 MemoryBytes held_here(const MemoryLedger& offloaded) {
   const MemoryLedger ledger = Allocator::current()->ledger();
@@ -77,18 +80,23 @@ int64_t communication_formula(const std::vector<MemoryFormula::Reduction>& reduc
 MemoryProfile measure_memory(const Strategy& parallel, const GptConfig& model, const Loader& loader, Communicator& world,
                              const Algorithms& algorithms) {
   const MemoryFormula formula = parallel.memory_formula();
+  const MemoryLedger ledger = Allocator::current()->ledger();
   const MemoryRow mine = {
       .held = held_here(parallel.offloaded()),
       .formula = {.parameters = formula.parameters_peak,
                   .gradients = formula.gradients_peak,
                   .optimizer = formula.optimizer,
                   .activations_peak = activation_formula(model, loader.largest_batch()),
-                  .communication = communication_formula(formula.reductions, world, algorithms) + formula.wire}};
-  constexpr size_t kNumbers = 2 * kFields.size();
+                  .communication = communication_formula(formula.reductions, world, algorithms) + formula.wire},
+      .overhead = {.padding = formula.padding, .rounding = ledger.rounding, .cached = ledger.cached}};
+  constexpr size_t kNumbers = 2 * kFields.size() + kOverheads.size();
   std::array<int64_t, kNumbers> numbers{};
   for (size_t i = 0; i < kFields.size(); ++i) {
     numbers[i] = mine.held.*kFields[i];
     numbers[kFields.size() + i] = mine.formula.*kFields[i];
+  }
+  for (size_t i = 0; i < kOverheads.size(); ++i) {
+    numbers[2 * kFields.size() + i] = mine.overhead.*kOverheads[i];
   }
   std::vector<int64_t> all(kNumbers * static_cast<size_t>(world.size()));
   const ControlScope control(world);
@@ -100,6 +108,9 @@ MemoryProfile measure_memory(const Strategy& parallel, const GptConfig& model, c
       row.held.*kFields[i] = all[begin + i];
       row.formula.*kFields[i] = all[begin + kFields.size() + i];
     }
+    for (size_t i = 0; i < kOverheads.size(); ++i) {
+      row.overhead.*kOverheads[i] = all[begin + 2 * kFields.size() + i];
+    }
   }
   return profile;
 }
@@ -109,6 +120,16 @@ MemoryBytes MemoryProfile::maximum() const {
   for (const MemoryRow& row : rows) {
     for (const auto field : kFields) {
       most.*field = std::max(most.*field, row.held.*field);
+    }
+  }
+  return most;
+}
+
+MemoryOverhead MemoryProfile::overhead() const {
+  MemoryOverhead most;
+  for (const MemoryRow& row : rows) {
+    for (const auto field : kOverheads) {
+      most.*field = std::max(most.*field, row.overhead.*field);
     }
   }
   return most;

@@ -22,9 +22,17 @@ struct MemoryBytes {
   int64_t communication = 0;  // at its peak: buffers live for the length of a call
 };
 
+/// What is held besides what is asked for.
+struct MemoryOverhead {
+  int64_t padding = 0;   // in every flat tensor of parameters, to a multiple of the ranks; part of the columns above
+  int64_t rounding = 0;  // blocks that are larger than what they hold
+  int64_t cached = 0;    // blocks that wait to be used again
+};
+
 struct MemoryRow {
   MemoryBytes held;
   MemoryBytes formula;
+  MemoryOverhead overhead = {};
 };
 
 /// A row per rank, the same on every rank.
@@ -34,6 +42,8 @@ struct MemoryProfile {
   /// Of `held`, over the ranks.
   MemoryBytes maximum() const;
   MemoryBytes mean() const;
+  /// Each at its largest over the ranks.
+  MemoryOverhead overhead() const;
   /// Whether optimizer bytes are what the formula says, on every rank.
   bool optimizer_matches() const;
 };

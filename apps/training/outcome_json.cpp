@@ -22,7 +22,9 @@ Json bytes_json(const MemoryBytes& bytes) {
 Json memory_json(const MemoryProfile& profile) {
   Json rows = Json::array();
   for (const MemoryRow& row : profile.rows) {
-    rows.push_back({{"held", bytes_json(row.held)}, {"formula", bytes_json(row.formula)}});
+    const Json overhead = {
+        {"padding", row.overhead.padding}, {"rounding", row.overhead.rounding}, {"cached", row.overhead.cached}};
+    rows.push_back({{"held", bytes_json(row.held)}, {"formula", bytes_json(row.formula)}, {"overhead", overhead}});
   }
   return rows;
 }

@@ -81,6 +81,9 @@ void print_memory(const Printer& printer, const MemoryProfile& profile) {
   }
   printer.line(memory_row("maximum", profile.maximum()));
   printer.line(memory_row("mean", profile.mean()));
+  const MemoryOverhead overhead = profile.overhead();
+  printer.line(message("of these, padding of a flat tensor at most {}; besides, rounding of blocks {}, free blocks {}",
+                       overhead.padding, overhead.rounding, overhead.cached));
 }
 
 void print_manifest(const Printer& printer, const std::string& path, const Manifest& manifest) {

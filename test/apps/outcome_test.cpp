@@ -65,9 +65,9 @@ TEST_CASE("invariant a: falls, within noise; says where and by how much it rises
 
 TEST_CASE("invariants b and c name the step, the rank and the difference", "[outcome]") {
   auto records = falling(5);
-  CHECK_THAT(replicas_equal(records, 4).line(), Contains("VERIFIED (b)") && Contains("fedcba9876543210"));
+  CHECK_THAT(replicas_equal(records, {}, 4).line(), Contains("VERIFIED (b)") && Contains("fedcba9876543210"));
   records[2].replicas_equal = false;
-  CHECK_THAT(replicas_equal(records, 4).line(), Contains("FAILED (b)") && Contains("from step 3 on"));
+  CHECK_THAT(replicas_equal(records, {}, 4).line(), Contains("FAILED (b)") && Contains("from step 3 on"));
 
   const TrainConfig zero1;
   MemoryProfile memory;
@@ -136,6 +136,7 @@ TEST_CASE("the summary has the fields that its readers expect", "[outcome]") {
   CHECK(json["memory"][0]["formula"].size() == 5);
   CHECK(json["memory"][0]["formula"].contains("activations_peak"));
   CHECK(json["memory"][0]["held"].contains("communication"));
+  CHECK(json["memory"][0]["overhead"]["padding"] == 0);
   CHECK(json["invariants"]["loss_monotone"] == true);
   CHECK(json["invariants"]["replicas_equal"] == false);
   CHECK(json["invariants"]["memory_formula"].is_null());

@@ -80,7 +80,7 @@ TEST_CASE("losses have the same bits on 1, 2, 4 and 8 ranks, under every strateg
         expected = expected.empty() ? loss_bits(run) : expected;
         CAPTURE(strategy, P, sequences);
         CHECK(loss_bits(run) == expected);
-        CHECK(replicas_equal(run.steps, P).holds == true);
+        CHECK(replicas_equal(run.steps, config, P).holds == true);
       }
     }
   }
@@ -99,7 +99,7 @@ TEST_CASE("any number of ranks trains: 3 and 5, a global batch that does not div
       // Sums in another order: each of the losses differs by the noise of its own sum and what it did to the parameters.
       CHECK(many.steps[i].loss == Approx(one.steps[i].loss).epsilon(1e-5));
     }
-    CHECK(replicas_equal(many.steps, P).holds == true);
+    CHECK(replicas_equal(many.steps, config, P).holds == true);
   }
 }
 
@@ -147,6 +147,9 @@ TEST_CASE("memory held is what the formulas say, to the byte, on every rank", "[
       CHECK(memory.held.optimizer == memory.formula.optimizer);
       CHECK(memory.held.activations_peak == memory.formula.activations_peak);
       CHECK(memory.held.communication == memory.formula.communication);
+      CHECK(memory.overhead.padding <
+            4 * row.P * (row.config.strategy == "zero2" || row.config.strategy.ends_with("sdp") ? 4 : 1));
+      CHECK((memory.overhead.rounding > 0 && memory.overhead.cached > 0));
     }
   }
 }
