@@ -10,7 +10,13 @@ std::vector<std::string> idle_flags(const TrainConfig& config, const std::functi
     const char* needs;
     std::vector<const char*> flags;
   };
+  const std::string& strategy = config.strategy;
+  const bool sharded = strategy == "fsdp" || strategy == "hsdp";
   const std::vector<Group> groups = {
+      {strategy == "ddp", "--strategy ddp", {"--bucket-bytes"}},
+      {strategy != "zero1", "--strategy ddp, zero2, fsdp or hsdp", {"--no-overlap"}},
+      {sharded, "--strategy fsdp or hsdp", {"--keep-after-forward", "--no-prefetch"}},
+      {strategy == "hsdp", "--strategy hsdp", {"--shard-ranks"}},
       {!config.corpus.empty(),
        "--corpus",
        {"--tokenizer", "--heldout-fraction", "--allow-binary", "--eval-every", "--sample", "--temperature", "--top-k"}},

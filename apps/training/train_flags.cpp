@@ -160,19 +160,6 @@ void as_usage_error(Check&& rule) {
   }
 }
 
-// A flag that the strategy would not look at is refused.
-void require_of_strategy(const std::string& strategy, const Flags& flags) {
-  const bool shards = strategy == "fsdp" || strategy == "hsdp";
-  const auto needs = [&](const char* flag, bool applies, const char* whose) {
-    check<UsageError>(applies || !flags.given(flag), "{}: is for --strategy {}, got {}", flag, whose, strategy);
-  };
-  needs("--bucket-bytes", strategy == "ddp", "ddp");
-  needs("--no-overlap", strategy != "zero1", "ddp, zero2, fsdp or hsdp");
-  needs("--keep-after-forward", shards, "fsdp or hsdp");
-  needs("--no-prefetch", shards, "fsdp or hsdp");
-  needs("--shard-ranks", strategy == "hsdp", "hsdp");
-}
-
 // What the flags say together.
 void settle(TrainConfig& config, const Spelled& spelled, const Flags& flags) {
   config.model.activation = spelled.activation == "gelu" ? GeluForm::Erf : GeluForm::Tanh;
@@ -185,7 +172,6 @@ void settle(TrainConfig& config, const Spelled& spelled, const Flags& flags) {
   if (config.schedule.horizon == 0) {
     config.schedule.horizon = config.steps;
   }
-  require_of_strategy(config.strategy, flags);
   BucketSizes& buckets = config.parallel.buckets;
   buckets.first_bytes = std::min(buckets.first_bytes, buckets.bytes);
   config.parallel.shard_ranks = static_cast<int>(spelled.shard_ranks);
