@@ -1,6 +1,7 @@
 // Runs that go back: what is undone, what stays, and where they end.
 #include "apps/training/rollback.h"
 
+#include <cerrno>
 #include <limits>
 
 #include "apps/training/checkpoint_saver.h"
@@ -228,4 +229,48 @@ TEST_CASE("a damaged checkpoint is stepped over by name; one of another run is n
     }
   });
   CHECK_THAT(text, Contains("step_00000003/rank_00001.safetensors"));
+}
+
+TEST_CASE("a save behind training that fails ends the run on all ranks, at the latest at the next save", "[guard]") {
+  // No write of rank 1 finds room.
+  class FullDisk final : public FileCalls {
+   public:
+    int64_t make(const FileCall& call) override {
+      if (call.kind == FileCall::Kind::Write && call.path.find("rank_00001") != std::string_view::npos) {
+        errno = ENOSPC;
+        return -1;
+      }
+      return FileCalls::make(call);
+    }
+  } disk;
+  const test::ScratchFolder folder;
+  std::vector<std::string> faults(3);
+  std::vector<size_t> steps(3);
+  test::run_ranks(3, [&](Communicator& world) {
+    TrainConfig config;
+    config.checkpoint_every = 4;
+    config.checkpoint_behind = true;
+    const TrainingData data = read_training_data(config, world);
+    TrainingRun run(config, data, world);
+    const Printer printer(config, 1);
+    const StopSignal stop(false);
+    History history(config.steps);
+    SaverOptions options = saver_options(config, folder.path(), save_schedule(config, 0), false);
+    options.saving.calls = &disk;
+    CheckpointSaver saver(run, options, stop, printer, world);
+    Observers observers({&history, &saver});
+    const auto rank = static_cast<size_t>(world.rank());
+    try {
+      run.train_until(config.steps, observers);
+    } catch (const CheckpointError& error) {
+      faults[rank] = error.what();
+    }
+    steps[rank] = history.records().size();
+  });
+  for (size_t rank = 0; rank < 3; ++rank) {
+    CHECK_THAT(faults[rank], Contains("rank_00001.safetensors: write failed: No space left on device (errno 28)"));
+    CHECK(steps[rank] >= 5);
+    CHECK(steps[rank] <= 8);
+  }
+  CHECK(complete_steps(folder.path()).empty());
 }
