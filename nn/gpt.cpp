@@ -56,8 +56,7 @@ Var Gpt::embed(const Tensor& tokens) {
   check(tokens.defined() && tokens.rank() == 2, "Gpt: tokens must be [B, T], got {}", tokens.shape());
   const int64_t T = tokens.dim(1);
   check(T >= 1 && T <= config_.seq_len, "Gpt: the length of a sequence must be in 1 .. {}, got {}", config_.seq_len, T);
-  const Var x = wte_.forward(tokens);          // [B, T, C]; a statement of its own, so that layers run in their order
-  return dropout_.forward(x + wpe_.first(T));  // + [T, C]
+  return dropout_.forward(wte_.forward(tokens) + wpe_.first(T));  // [B, T, C] + [T, C]
 }
 
 Var Gpt::head(const Var& x) {

@@ -37,7 +37,8 @@ MemoryBytes held_here(const MemoryLedger& offloaded) {
 // Backward frees as it goes, but first it needs more. The peak is the largest of
 //   cross-entropy    dlogits: R·V
 //   the head         logits are gone; dlogits, dx, dW: R·(V + C) + C·V
-//   the last c_proj  the head is gone; dy, dx, dW, db: R·(C + 4·C) + 4·C² + C
+//   the last c_proj  the head is gone; dy, dx, dW, db: R·(C + 4·C) + 4·C² + C; where the head is tied, its dW: C·V, which waits for the
+//                    embedding's; with dropout dy once more, as it was before the mask: R·C
 // and the loss and its gradient, one number each, are there all the while.
 int64_t activation_formula(const GptConfig& model, int64_t batch_size) {
   const int64_t R = batch_size * model.seq_len, C = model.embed_dim, V = model.vocab_size, H = model.heads;
@@ -48,7 +49,8 @@ int64_t activation_formula(const GptConfig& model, int64_t batch_size) {
   const int64_t saved = R * model.layers * (16 * C + 4 + 2 * H) + head + 2 * R;
   const int64_t in_cross_entropy = R * V;
   const int64_t in_head = -R * (V + 2) + R * (V + C) + C * V;
-  const int64_t in_c_proj = -head + R * 5 * C + 4 * C * C + (model.bias ? C : 0);
+  const int64_t in_c_proj =
+      -head + R * 5 * C + 4 * C * C + (model.bias ? C : 0) + (model.tied_head ? C * V : 0) + (model.dropout > 0.0 ? R * C : 0);
   return 4 * (saved + std::max({in_cross_entropy, in_head, in_c_proj}) + 2);
 }
 

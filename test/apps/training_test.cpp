@@ -133,6 +133,14 @@ TEST_CASE("memory held is what the formulas say, to the byte, on every rank", "[
     c.model.bias = false;
     c.model.tied_head = true;
   });
+  add(2, [](TrainConfig& c) { c.model.tied_head = true; });
+  add(2, [](TrainConfig& c) { c.model.dropout = 0.1; });
+  add(4, [](TrainConfig& c) {
+    c.strategy = "fsdp";
+    c.model.tied_head = true;
+    c.model.dropout = 0.1;
+    c.model.layers = 3;
+  });
   add(2, [](TrainConfig& c) {
     c.batch_size = 2;
     c.global_batch_size = 14;  // 4 micro-batches on one rank, 3 on the other
