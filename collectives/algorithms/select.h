@@ -34,6 +34,9 @@ struct Algorithms {
 ///   any         ring and binomial tree, by size as NCCL does, where an operation has both
 Algorithm select(const Call& call, int ranks, const Algorithms& algorithms = {});
 
+/// From here on an all_reduce over several hosts is hierarchical: below, its three steps and their agreement take longer.
+inline constexpr size_t kHierarchicalBytes = size_t{16} << 10;
+
 /// What a rank keeps for messages that wait to be summed, at most: large enough that a step costs more than its latency, small
 /// enough to stay in the second cache.
 inline constexpr size_t kInboxBytes = size_t{1} << 20;

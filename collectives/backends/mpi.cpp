@@ -2,6 +2,7 @@
 
 #include "collectives/asynchronous.h"
 #include "collectives/backends/shared_memory.h"
+#include "collectives/transports/mpi_hosts.h"
 #include "collectives/transports/mpi_window.h"
 
 namespace ringlet {
@@ -18,32 +19,57 @@ namespace {
 
 constexpr size_t kSpared = size_t{4} << 20;  // of the shared memory, for MPI's own files
 
-std::unique_ptr<Communicator> make_transport(MpiTransport transport, MpiOptions options, const Algorithms& algorithms) {
-  const bool named = algorithms.wherever != Algorithm::Auto;
-  check(!named || transport != MpiTransport::SharedMemory,
-        "transport: shm has algorithms of its own, got '{}'; take auto or mpi with an algorithm by name", algorithms.wherever);
-  std::unique_ptr<Communicator> messages = make_mpi_world(options, algorithms);
-  const bool together = transport != MpiTransport::Messages && all_on_one_host();
-  check(together || transport != MpiTransport::SharedMemory, "transport: shm needs all ranks on one host; take auto or mpi");
-  if (!together || named || messages->size() == 1) {
-    return messages;
-  }
-  const size_t bytes = SharedArena::world_bytes(messages->size(), options.arena_bytes);
-  const int64_t space = shared_window_space();
-  const bool fits = static_cast<int64_t>(bytes + kSpared) <= space;
-  check(fits || transport != MpiTransport::SharedMemory,
-        "transport: shm needs {} MB in /dev/shm, which has {} left; give it more, or take auto or mpi", (bytes + kSpared) >> 20,
-        space >> 20);
-  if (!fits) {
-    return messages;
-  }
+bool there_is_room(size_t bytes) { return static_cast<int64_t>(bytes + kSpared) <= shared_window_space(); }
+
+// `messages` are the ranks of one host.
+std::unique_ptr<Communicator> share_memory(std::unique_ptr<Communicator> messages, const MpiOptions& options) {
+  const int ranks = messages->size();
   const SharedArena arena(
-      allocate_shared_window(bytes), messages->size(), [] { return !mpi_finished(); }, options.arena_bytes);
+      allocate_shared_window(SharedArena::world_bytes(ranks, options.arena_bytes)), ranks, [] { return !mpi_finished(); },
+      options.arena_bytes);
   if (messages->rank() == 0) {
     arena.prepare();
   }
   messages->barrier();
   return make_shared_memory(arena, std::move(messages), options.deadline, options.compare_calls);
+}
+
+// The ranks of each host share memory and hosts send messages, where hosts have equally many ranks; else there are only messages.
+std::unique_ptr<Communicator> make_by_hosts(const MpiOptions& options, const Algorithms& algorithms) {
+  std::unique_ptr<PointToPoint> net = make_mpi_point_to_point(options);
+  const HostMap map{mpi_hosts()};
+  if (!(algorithms.order == ReductionOrder::Any ? map.even() : map.keeps_order())) {
+    return make_p2p(std::move(net), "mpi", algorithms);
+  }
+  Hosts hosts = make_hosts(*net, map, "mpi", algorithms, [&](std::unique_ptr<Communicator> inside) {
+    const bool room = there_is_room(SharedArena::world_bytes(inside->size(), 0));
+    return room ? share_memory(std::move(inside), {.deadline = options.deadline}) : std::move(inside);
+  });
+  return make_p2p(std::move(net), "mpi", algorithms, "world", std::move(hosts));
+}
+
+std::unique_ptr<Communicator> make_transport(MpiTransport transport, const MpiOptions& options, const Algorithms& algorithms) {
+  const bool named = algorithms.wherever != Algorithm::Auto;
+  check(!named || transport != MpiTransport::SharedMemory,
+        "transport: shm has algorithms of its own, got '{}'; take auto or mpi with an algorithm by name", algorithms.wherever);
+  if (transport == MpiTransport::Messages || named) {
+    return make_mpi_world(options, algorithms);
+  }
+  const bool together = all_on_one_host();
+  check(together || transport != MpiTransport::SharedMemory, "transport: shm needs all ranks on one host; take auto or mpi");
+  if (!together) {
+    return make_by_hosts(options, algorithms);
+  }
+  std::unique_ptr<Communicator> messages = make_mpi_world(options, algorithms);
+  if (messages->size() == 1) {
+    return messages;
+  }
+  const size_t bytes = SharedArena::world_bytes(messages->size(), options.arena_bytes);
+  const bool fits = there_is_room(bytes);
+  check(fits || transport != MpiTransport::SharedMemory,
+        "transport: shm needs {} MB in /dev/shm, which has {} left; give it more, or take auto or mpi", (bytes + kSpared) >> 20,
+        shared_window_space() >> 20);
+  return fits ? share_memory(std::move(messages), options) : std::move(messages);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "collectives/algorithms/dissemination.h"
 #include "collectives/backends/local.h"
 #include "collectives/backends/run_collective.h"
 #include "tensor/base/hash.h"
@@ -14,15 +15,16 @@ std::span<std::byte> bytes_of(const Buffer& buffer) { return {buffer.begin(), bu
 
 class P2pCommunicator final : public Communicator {
  public:
-  P2pCommunicator(std::unique_ptr<PointToPoint> net, std::string name, Algorithms algorithms, std::string group)
+  P2pCommunicator(std::unique_ptr<PointToPoint> net, std::string name, Algorithms algorithms, std::string group, Hosts hosts)
       : Communicator(net->rank(), net->size(), std::move(group)),
         net_(std::move(net)),
         name_(std::move(name)),
         algorithms_(algorithms),
+        hosts_(std::move(hosts)),
         group_hash_(hash_text(this->group())) {}
 
   std::string_view name() const override { return name_; }
-  std::string_view transport() const override { return net_->name(); }
+  std::string_view transport() const override { return hosts_.inside == nullptr ? net_->name() : "hierarchical"; }
   std::optional<Moved> moved() const override { return net_->sent(); }
 
   void run(const Call& call) override {
@@ -35,7 +37,7 @@ class P2pCommunicator final : public Communicator {
       return start_message(call).wait();
     }
     net_->announce(fingerprint_of(call, group_hash_), text_of(call.site));
-    run_collective(*net_, call, algorithms_);
+    goes_by_hosts(call) ? run_by_hosts(call) : run_collective(*net_, call, algorithms_);
     net_->conclude();
   }
 
@@ -48,6 +50,20 @@ class P2pCommunicator final : public Communicator {
   }
 
  private:
+  bool goes_by_hosts(const Call& call) const {
+    return hosts_.inside != nullptr && call.operation == Operation::AllReduce && call.in.bytes() >= kHierarchicalBytes &&
+           algorithms_.of(call.operation, size()) == Algorithm::Auto;
+  }
+  // First everybody agrees that this is the call; in the groups within nobody compares with all.
+  void run_by_hosts(const Call& call) {
+    dissemination_barrier(*net_);
+    try {
+      hierarchical_all_reduce(hosts_, call.in, call.out, call.op);
+    } catch (const CommError& error) {
+      throw CommError({.rank = rank(), .size = size()}, message("in {}, {}", error.where().group, error.reason()));
+    }
+  }
+
   // A message on its way, whose errors name the call.
   class Message final : public Work::Pending {
    public:
@@ -83,14 +99,24 @@ class P2pCommunicator final : public Communicator {
   std::unique_ptr<PointToPoint> net_;
   std::string name_;
   Algorithms algorithms_;
+  Hosts hosts_;
   uint64_t group_hash_;
 };
 
 }  // namespace
 
 std::unique_ptr<Communicator> make_p2p(std::unique_ptr<PointToPoint> net, std::string name, Algorithms algorithms,
-                                       std::string group) {
-  return std::make_unique<P2pCommunicator>(std::move(net), std::move(name), algorithms, std::move(group));
+                                       std::string group, Hosts hosts) {
+  return std::make_unique<P2pCommunicator>(std::move(net), std::move(name), algorithms, std::move(group), std::move(hosts));
+}
+
+Hosts make_hosts(PointToPoint& net, const HostMap& map, const std::string& name, const Algorithms& algorithms,
+                 const std::function<std::unique_ptr<Communicator>(std::unique_ptr<Communicator>)>& inside) {
+  const int r = net.rank(), host = map.host_of[static_cast<size_t>(r)], index = map.index(r);
+  std::unique_ptr<PointToPoint> here = net.split(host, r);
+  std::unique_ptr<PointToPoint> there = net.split(net.size() + index, r);  // no color twice: it names the group
+  return {.inside = inside(make_p2p(std::move(here), name, algorithms, message("world/host {}", host))),
+          .across = make_p2p(std::move(there), name, algorithms, message("world/index {}", index))};
 }
 
 }  // namespace ringlet

@@ -26,17 +26,20 @@ int64_t shared_window_space() {
   struct statvfs found {};
   int64_t space = statvfs("/dev/shm", &found) == 0 ? static_cast<int64_t>(found.f_bavail) * static_cast<int64_t>(found.f_frsize)
                                                    : INT64_MAX;
-  check_mpi(MPI_Bcast(&space, 1, MPI_INT64_T, 0, MPI_COMM_WORLD), "MPI_Bcast");
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &space, 1, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD), "MPI_Allreduce");
   return space;
 }
 
 std::shared_ptr<std::byte> allocate_shared_window(size_t bytes) {
   int rank = 0;
-  check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "MPI_Comm_rank");
+  MPI_Comm host = MPI_COMM_NULL;
+  check_mpi(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host), "MPI_Comm_split_type");
+  check_mpi(MPI_Comm_rank(host, &rank), "MPI_Comm_rank");
   void* base = nullptr;
   MPI_Win window = MPI_WIN_NULL;
   const auto mine = static_cast<MPI_Aint>(rank == 0 ? bytes + kPage : 0);  // one piece, all of it rank 0's
-  check_mpi(MPI_Win_allocate_shared(mine, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &window), "MPI_Win_allocate_shared");
+  check_mpi(MPI_Win_allocate_shared(mine, 1, MPI_INFO_NULL, host, &base, &window), "MPI_Win_allocate_shared");
+  check_mpi(MPI_Comm_free(&host), "MPI_Comm_free");
   MPI_Aint size = 0;
   int unit = 0;
   check_mpi(MPI_Win_shared_query(window, 0, &size, &unit, &base), "MPI_Win_shared_query");

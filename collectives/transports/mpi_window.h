@@ -10,10 +10,10 @@ namespace ringlet {
 /// Whether all ranks of the job are on one host. Collective.
 bool all_on_one_host();
 
-/// Bytes that windows of this host can still have, as rank 0 sees it. Collective.
+/// Bytes that windows can still have, on the host that has the fewest. Collective.
 int64_t shared_window_space();
 
-/// `bytes` that all ranks of the job, which must be on one host, see; unmapped with the last copy, after MPI's end never.
+/// `bytes` that all ranks of the job on this rank's host see; unmapped with the last copy, after MPI's end never.
 /// Collective. Its name in the file system is gone when this returns.
 std::shared_ptr<std::byte> allocate_shared_window(size_t bytes);
 

@@ -1,0 +1,109 @@
+// Two levels of groups, on ranks as threads: the bits of order T, what each level sends, and mistakes that all hear of.
+#include "collectives/algorithms/hierarchical.h"
+
+#include "test/collectives/disagreement.h"
+#include "test/support/catch.h"
+#include "test/support/run_ranks.h"
+#include "test/support/serial_reference.h"
+
+using namespace ringlet;        // NOLINT(google-build-using-namespace)
+using namespace ringlet::test;  // NOLINT(google-build-using-namespace)
+
+namespace {
+
+// Ranks as threads that believe to be on the hosts of `map`; rank r's failures are in the result at r.
+std::vector<Report> run_on_hosts(const HostMap& map, const std::function<void(Communicator&, Report&)>& body) {
+  const int ranks = static_cast<int>(map.host_of.size());
+  std::vector<Report> reports(map.host_of.size());
+  const auto hub = std::make_shared<MailboxHub>(ranks, std::chrono::seconds(20));
+  run_ranks(ranks, [&](Communicator& outer) {
+    std::unique_ptr<PointToPoint> net = hub->join(outer.rank());
+    Hosts hosts = make_hosts(*net, map, "threads", {}, [](std::unique_ptr<Communicator> one) { return one; });
+    const auto world = make_p2p(std::move(net), "threads", {}, "world", std::move(hosts));
+    body(*world, reports[static_cast<size_t>(outer.rank())]);
+  });
+  return reports;
+}
+
+void require_clean(const std::vector<Report>& reports) {
+  for (const Report& report : reports) {
+    CHECK(report.failures() == std::vector<std::string>());
+    CHECK(report.checks() > 0);
+  }
+}
+
+// Of every dtype more elements than kHierarchicalBytes has bytes, and not a multiple of any number of ranks.
+constexpr int64_t kLong = 16411;
+
+template <typename T>
+void expect_order_t(Communicator& world, Report& report, Reduction op) {
+  const std::vector<T> in = input_of<T>(world.rank(), kLong);
+  std::vector<T> out(in.size()), same = in;
+  world.all_reduce(in, out, op);
+  world.all_reduce(same, op);
+  for (size_t i = 0; i < in.size(); i += 37) {
+    const T right = reduced_value<T>(op, world.size(), static_cast<int64_t>(i));
+    report.expect(same_bits(out[i], right) && same_bits(same[i], right), "{} of {}: element {}", op, dtype_of<T>, i);
+    report.expect(same_bits(in[i], input_value<T>(world.rank(), static_cast<int64_t>(i))), "input after");
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a hierarchical all_reduce has the bits of order T where hosts hold 2^k neighbours", "[hierarchical]") {
+  for (const HostMap& map : {HostMap{{0, 0, 2, 2}}, HostMap{{0, 0, 0, 0, 4, 4, 4, 4}}, HostMap{{0, 0, 2, 2, 4, 4}}}) {
+    CHECK(map.keeps_order());
+    require_clean(run_on_hosts(map, [](Communicator& world, Report& report) {
+      report.expect(world.transport() == "hierarchical", "got {}", world.transport());
+      for (const Reduction op :
+           {Reduction(ReduceOp::Sum), Reduction(ReduceOp::Avg), Reduction(ReduceOp::Max), pre_mul_sum(0.3F)}) {
+        expect_order_t<float>(world, report, op);
+        expect_order_t<bf16>(world, report, op);
+      }
+      expect_order_t<double>(world, report, ReduceOp::Prod);
+      expect_order_t<int32_t>(world, report, ReduceOp::Sum);
+      std::vector<float> few(3, 1.0F);  // a short one goes by messages, among all at once
+      world.all_reduce(few, ReduceOp::Sum);
+      report.expect(few[2] == static_cast<float>(world.size()), "short: got {}", few[2]);
+    }));
+  }
+}
+
+TEST_CASE("hosts in any order give integers exactly, but not order T", "[hierarchical]") {
+  const HostMap apart{{0, 1, 0, 1}}, threes{{0, 0, 0, 3, 3, 3}};
+  for (const HostMap& map : {apart, threes}) {
+    CHECK(map.even());
+    CHECK(!map.keeps_order());
+    require_clean(run_on_hosts(map, [](Communicator& world, Report& report) {
+      expect_order_t<int64_t>(world, report, ReduceOp::Sum);
+      expect_order_t<uint8_t>(world, report, ReduceOp::Min);
+    }));
+  }
+  CHECK(apart.index(2) == 1);
+  CHECK(!HostMap{{0, 0, 0, 0}}.even());  // one host
+  CHECK(!HostMap{{0, 1, 2}}.even());     // one rank on each
+  CHECK(!HostMap{{0, 0, 2}}.even());
+}
+
+TEST_CASE("ranks on hosts that disagree are told in what [H6]", "[hierarchical]") {
+  const auto sum_of = [](Communicator& world, int64_t n, ReduceOp op) {
+    std::vector<float> data(static_cast<size_t>(n));
+    world.all_reduce(data, op);
+  };
+  for (const bool count : {true, false}) {
+    std::vector<std::string> texts(4);
+    const auto body = [&](Communicator& world, Report&) {
+      try {
+        const bool odd = world.rank() == 3;
+        sum_of(world, kLong + (odd && count ? 1 : 0), odd && !count ? ReduceOp::Max : ReduceOp::Sum);
+      } catch (const CommError& error) {
+        texts[static_cast<size_t>(world.rank())] = error.what();
+      }
+    };
+    run_on_hosts({{0, 0, 2, 2}}, body);
+    for (const std::string& text : texts) {
+      INFO(text);
+      CHECK(text.find(count ? "but rank 3 differs in count" : "but rank 3 differs in reduce op") != std::string::npos);
+    }
+  }
+}
