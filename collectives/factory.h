@@ -17,7 +17,8 @@ std::chrono::milliseconds default_deadline();
 struct WorldOptions {
   /// The longest wait for a peer before a CommError.
   std::chrono::milliseconds deadline = default_deadline();
-  /// Of the backend mpi: "shm" (shared memory, all ranks on one host), "mpi" (messages), or "auto": shm where it can be.
+  /// Of the backend mpi: "shm" (shared memory, all ranks on one host), "mpi" (messages), or "auto": shm where it
+  /// can be, and over several hosts messages between and shared memory inside where hosts are even (algorithms/hierarchical.h).
   std::string transport = "auto";
   /// Bytes per rank of shared memory for buffers (Communicator::arena), where the transport has any.
   size_t arena_bytes = 0;

@@ -50,3 +50,35 @@ void require_conformance(Runner run, const std::vector<int>& counts) {
 TEST_CASE("ranks as threads conform", "[conformance]") { require_conformance(run_ranks, {1, 2, 3, 4, 5, 6, 7, 8}); }
 TEST_CASE("ranks as threads conform over shared memory", "[conformance]") { require_conformance(run_shared, {1, 2, 3, 5, 8}); }
 TEST_CASE("ranks with a communication thread conform", "[conformance]") { require_conformance(run_asynchronous, {1, 2, 4}); }
+
+#if defined(RINGLET_FULL)
+// More elements, and bytes, than an int counts; 4.3 GB.
+TEST_CASE("more than 2^31 elements are as right as few [H1]", "[conformance]") {
+  constexpr int64_t kMany = (int64_t{1} << 31) + 5;
+  for (const Runner run : {Runner(run_ranks), Runner(run_shared)}) {
+    std::vector<Report> reports(2);
+    const auto body = [&](Communicator& world) {
+      Report& report = reports[static_cast<size_t>(world.rank())];
+      std::vector<uint8_t> data(kMany, static_cast<uint8_t>(world.rank() + 1));
+      data.back() = static_cast<uint8_t>(100 + world.rank());
+      world.all_reduce(data, ReduceOp::Sum);
+      for (const size_t at : {size_t{0}, size_t{1} << 31, data.size() - 2}) {
+        report.expect(data[at] == 3, "all_reduce, element {}: got {}", at, int{data[at]});
+      }
+      report.expect(data.back() == 201, "all_reduce, the last: got {}", int{data.back()});
+      data.back() = static_cast<uint8_t>(world.rank());
+      world.broadcast(data, 1);
+      report.expect(data.back() == 1, "broadcast: got {}", int{data.back()});
+      const std::vector<int64_t> counts{kMany - 2, 2};
+      const std::span<uint8_t> mine = world.rank() == 0 ? std::span(data).first(kMany - 2) : std::span(data).last(2);
+      std::fill(mine.begin(), mine.end(), static_cast<uint8_t>(7 + world.rank()));
+      world.all_gather_v(mine, data, counts);
+      report.expect(data[kMany - 3] == 7 && data.back() == 8, "all_gather_v: got {}", int{data.back()});
+    };
+    run(2, body, std::chrono::seconds(300));
+    for (const Report& report : reports) {
+      require_clean(report);
+    }
+  }
+}
+#endif

@@ -9,41 +9,11 @@
 #include "collectives/backends/mpi.h"
 #include "collectives/factory.h"
 #include "test/collectives/conformance.h"
+#include "test/collectives_mpi/against_mpi.h"
 #include "test/support/serial_reference.h"
 
 namespace ringlet::test {
 namespace {
-
-MPI_Datatype mpi_type(int32_t) { return MPI_INT32_T; }
-MPI_Datatype mpi_type(int64_t) { return MPI_INT64_T; }
-MPI_Datatype mpi_type(double) { return MPI_DOUBLE; }
-
-// Where the arithmetic is exact in any order, MPI's own answer is the same.
-template <typename T>
-void compare_with_mpi(Communicator& world, Report& report, ReduceOp op, MPI_Op mpi_op) {
-  const int P = world.size();
-  for (const int n : {1, 7, 1000}) {
-    const auto in = input_of<T>(world.rank(), n * P, 3);
-    std::vector<T> ours(in.size()), theirs(in.size()), our_shard(static_cast<size_t>(n)), their_shard(our_shard.size());
-    world.all_reduce(in, ours, op);
-    MPI_Allreduce(in.data(), theirs.data(), n * P, mpi_type(T{}), mpi_op, MPI_COMM_WORLD);
-    report.expect(ours == theirs, "all_reduce {} of {} {}", op, n * P, dtype_of<T>);
-    world.reduce_scatter(in, our_shard, op);
-    MPI_Reduce_scatter_block(in.data(), their_shard.data(), n, mpi_type(T{}), mpi_op, MPI_COMM_WORLD);
-    report.expect(our_shard == their_shard, "reduce_scatter {} of {} {}", op, n, dtype_of<T>);
-    world.all_gather(our_shard, ours);
-    MPI_Allgather(our_shard.data(), n, mpi_type(T{}), theirs.data(), n, mpi_type(T{}), MPI_COMM_WORLD);
-    report.expect(ours == theirs, "all_gather of {} {}", n, dtype_of<T>);
-  }
-}
-
-void compare_with_mpi(Communicator& world, Report& report) {
-  report.about("Open MPI's own calls agree");
-  compare_with_mpi<int32_t>(world, report, ReduceOp::Sum, MPI_SUM);
-  compare_with_mpi<int64_t>(world, report, ReduceOp::Prod, MPI_PROD);
-  compare_with_mpi<double>(world, report, ReduceOp::Max, MPI_MAX);
-  compare_with_mpi<double>(world, report, ReduceOp::Min, MPI_MIN);
-}
 
 // Messages of at most `limit` bytes: counts that MPI cannot express go the same way.
 void send_in_pieces(Report& report, size_t limit) {
@@ -57,16 +27,23 @@ void send_in_pieces(Report& report, size_t limit) {
     world->all_reduce(data, ReduceOp::Sum);
     std::vector<float> root = input_of<float>(r, n);
     world->broadcast(root, P - 1);
+    std::vector<float> part(root.size()), swapped(full.size()), back(full.size());
+    world->all_to_all(full, swapped);  // full is the same on all ranks: everybody gets piece r of it P times
+    world->scatter(full, part, 0);
+    world->gather(part, back, P - 1);
     for (int64_t i = 0; i < n; ++i) {
       const auto at = static_cast<size_t>(i);
       report.expect(same_bits(data[at], reduced_value<float>(ReduceOp::Sum, P, i)), "all_reduce, {} of {}", i, n);
       report.expect(same_bits(root[at], input_value<float>(P - 1, i)), "broadcast, {} of {}", i, n);
       report.expect(same_bits(shard[at], input_value<float>(r, i)), "reduce_scatter, {} of {}", i, n);
+      report.expect(same_bits(part[at], full[static_cast<size_t>(r * n + i)]), "scatter, {} of {}", i, n);
       for (int rank = 0; rank < P; ++rank) {
+        report.expect(same_bits(swapped[static_cast<size_t>(rank * n + i)], part[at]), "all_to_all, {} of {}", i, n);
         report.expect(same_bits(full[static_cast<size_t>(rank * n + i)], input_value<float>(rank, i)), "all_gather, {} of {}",
                       i, n);
       }
     }
+    report.expect(r != P - 1 || back == full, "gather, {}", n);
   }
 }
 
