@@ -4,7 +4,8 @@
 // nobody sends one that need not be sent. With T the bytes of the whole buffer, of all shards together:
 //   all_reduce                                             2(P−1)/P·T        gather, scatter    (P−1)/P²·T
 //   reduce_scatter, all_gather, all_to_all, broadcast, reduce  (P−1)/P·T     send, exchange     T; recv 0
-// What a transport really moved stands beside it. Control (control_scope.h) has rows of its own.
+// What a transport really moved stands beside it, in the row of the operation during which it was noticed: of operations under way at the
+// same time one may have what another did, their sum is right. Control (control_scope.h) has rows of its own.
 #pragma once
 
 #include <cstdint>
