@@ -90,7 +90,10 @@ TEST_CASE("a run goes on to the same bits from a checkpoint of any strategy at a
       const TemporaryDirectory dir;
       const TrainLog original = train_and_save(dir.path(), options);
       for (const std::string& loader : kStrategies) {
-        for (const int ranks : {1, 2, 4, 8, 3, 5}) {
+        for (const int ranks : {1, 2, 3, 4, 5, 6, 7, 8}) {
+          if (8 % ranks != 0 && loader != saver && ranks != 3) {
+            continue;  // the numbers that only load: across strategies one of them speaks for all
+          }
           auto reports = per_rank<Report>(ranks);
           run_ranks(ranks, [&](Communicator& comm) {
             Report& report = reports[static_cast<size_t>(comm.rank())];
