@@ -2,7 +2,8 @@
 // two neighbours only. P ranks, N elements in P chunks; n = N/P.
 //   reduce_scatter, all_gather   P−1 messages, N(P−1)/P elements per rank    T ≈ (P−1)·α + N(P−1)/P·β
 //   all_reduce                   both: without reduction inside the network no all-reduce can send less
-// Chunk c is added starting at rank c+1 and going round, another start for each chunk: not order T, so only by name.
+// Chunk c is added starting at rank c+1 and going round, another start for each chunk: not order T, so only by name or where
+// any order will do.
 #pragma once
 
 #include <algorithm>
