@@ -56,8 +56,20 @@ class Mailbox {
       receives_.push_back(&receive);
     }
   }
-  void retract(const Letter& letter) { std::erase(letters_, &letter); }
-  void retract(const Receive& receive) { std::erase(receives_, &receive); }
+  void retract(const Letter& letter) {
+    std::erase(letters_, &letter);
+    std::erase(matched_, letter.receive);
+  }
+  void retract(const Receive& receive) {
+    std::erase(receives_, &receive);
+    std::erase(matched_, &receive);
+  }
+  /// A receive of the owner's whose letter can be read at once.
+  Receive* readable() const {
+    const auto found = std::find_if(matched_.begin(), matched_.end(),
+                                    [](const Receive* one) { return one->letter->bytes.size() == one->bytes.size(); });
+    return found == matched_.end() ? nullptr : *found;
+  }
 
   std::condition_variable news{};  // for the owner: a letter was matched, one of its own was read, a rank left
   bool left = false;
@@ -73,13 +85,15 @@ class Mailbox {
     queue.erase(found);
     return one;
   }
-  static void match(Letter& letter, Receive& receive) {
+  void match(Letter& letter, Receive& receive) {
     letter.receive = &receive;
     receive.letter = &letter;
+    matched_.push_back(&receive);
   }
 
   std::vector<Letter*> letters_{};
   std::vector<Receive*> receives_{};
+  std::vector<Receive*> matched_{};  // and not yet read
 };
 
 }  // namespace ringlet

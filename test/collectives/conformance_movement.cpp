@@ -108,6 +108,9 @@ void messages_of_one_tag_keep_their_order(Communicator& world, Report& report) {
   report.expect(got_a[0] == 10 * prev + 1 && got_b[0] == 10 * prev + 2, "got {} and {}", got_a[0], got_b[0]);
   send_a.wait();
   send_b = Work();  // an assignment waits too
+  Work sending = world.start_send(a, next), receiving = world.start_recv(got_a, prev);
+  sending.wait();  // everybody first for what needs the other's receive, which has been started
+  receiving.wait();
   Work empty = world.start_send(none, next);
   world.recv(got_none, prev);
   empty.wait();
