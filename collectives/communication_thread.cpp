@@ -84,6 +84,9 @@ void CommunicationThread::run_first(std::unique_lock<std::mutex>& lock) {
   job->body_ = nullptr;
   running_ = false;
   progress_.notify_all();
+  if (called_ && !waiting_.empty()) {
+    work_.notify_one();  // it may have looked while the rank was running this one
+  }
 }
 
 void CommunicationThread::serve() {

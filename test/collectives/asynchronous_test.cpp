@@ -2,6 +2,7 @@
 #include <atomic>
 #include <thread>
 
+#include "collectives/communication_thread.h"
 #include "collectives/error.h"
 #include "test/support/catch.h"
 #include "test/support/run_asynchronous.h"
@@ -55,6 +56,15 @@ TEST_CASE("small and large, started and blocking, parts and the whole: all in th
     right += large.back() == 1.0F && small[0] == 1048576.0F && blocking[4] == 1.0F ? 1 : 0;
   });
   CHECK(right == 4);
+}
+
+TEST_CASE("the thread goes on with what is worth it after the rank has carried out what stood before", "[asynchronous]") {
+  CommunicationThread thread;
+  const auto small = thread.start([] { std::this_thread::sleep_for(std::chrono::milliseconds(200)); }, false);
+  const auto large = thread.start([] {}, true);  // the thread comes, and finds the rank at work
+  thread.finish(*small);
+  CHECK(comes_true([&] { return thread.done(*large); }));
+  thread.finish(*large);
 }
 
 TEST_CASE("a disagreement in what was started is told by wait, with the call", "[asynchronous]") {
