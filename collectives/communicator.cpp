@@ -68,8 +68,12 @@ using Counts = std::span<const int64_t>;
 Call broadcast_call(Buffer data, int root) {
   return {.operation = Operation::Broadcast, .in = data, .out = data, .peer = root};
 }
-Call reduce_call(ConstBuffer in, Buffer out, Reduction op, int root) {
-  return {.operation = Operation::Reduce, .in = in, .out = out, .op = op, .peer = root};
+Call reduce_call(ConstBuffer in, Buffer out, Reduction op, int root, int rank) {
+  return {.operation = Operation::Reduce,
+          .in = in,
+          .out = rank == root ? out : Buffer(nullptr, 0, in.dtype, in.device),
+          .op = op,
+          .peer = root};
 }
 Call all_reduce_call(ConstBuffer in, Buffer out, Reduction op) {
   return {.operation = Operation::AllReduce, .in = in, .out = out, .op = op};
@@ -117,7 +121,7 @@ Call at(Call call, CallSite site) {
 
 void Communicator::broadcast(Buffer data, int root, CallSite site) { finish(at(broadcast_call(data, root), site)); }
 void Communicator::reduce(ConstBuffer in, Buffer out, Reduction op, int root, CallSite site) {
-  finish(at(reduce_call(in, out, op, root), site));
+  finish(at(reduce_call(in, out, op, root, rank_), site));
 }
 void Communicator::all_reduce(Buffer data, Reduction op, CallSite site) { finish(at(all_reduce_call(data, data, op), site)); }
 void Communicator::all_reduce(ConstBuffer in, Buffer out, Reduction op, CallSite site) {
@@ -158,7 +162,7 @@ void Communicator::exchange(ConstBuffer out, int dest, Buffer in, int source, in
 
 Work Communicator::start_broadcast(Buffer data, int root, CallSite site) { return begin(at(broadcast_call(data, root), site)); }
 Work Communicator::start_reduce(ConstBuffer in, Buffer out, Reduction op, int root, CallSite site) {
-  return begin(at(reduce_call(in, out, op, root), site));
+  return begin(at(reduce_call(in, out, op, root, rank_), site));
 }
 Work Communicator::start_all_reduce(Buffer data, Reduction op, CallSite site) {
   return begin(at(all_reduce_call(data, data, op), site));
