@@ -18,6 +18,7 @@ std::string_view name_of(State state) {
     case State::Silent: return "no answer: computing or dead";
     case State::InCall: return "waiting";
     case State::Outside: return "computing";
+    case State::InMessage: return "waiting for a message";
     case State::Left: return "has left";
     case State::Failed: return "has left, by an exception";
     case State::Dead: return "dead";
@@ -112,7 +113,9 @@ CommError disagreement(int rank, int peer, const std::string& complaint, std::sp
               (peer == its_rank ? complaint : message(story, its_rank)) + table(standings, {its_rank})};
     }
   }
-  const Verdict verdict = judge(standings);
+  // Whoever waits for a message waits for its peer alone, however many others are elsewhere.
+  const bool in_message = standings[static_cast<size_t>(rank)].state != State::InCall;
+  const Verdict verdict = in_message ? Verdict{} : judge(standings);
   const auto call_of = [&](int r) { return standings[static_cast<size_t>(r)].call; };
   std::string reason = complaint;
   if (!verdict.odd.empty()) {
@@ -126,7 +129,8 @@ CommError disagreement(int rank, int peer, const std::string& complaint, std::sp
     const Fingerprint theirs = call_of(others.front());
     reason = message("all ranks must make the same call, but they differ in {}: got {} on {}, {} on {}",
                      differences(usual, theirs), describe(usual), list(verdict.usual), describe(theirs), list(others));
-  } else if (const int late = first_late(standings); late >= 0 && (peer < 0 || known(standings[static_cast<size_t>(peer)]))) {
+  } else if (const int late = in_message ? -1 : first_late(standings);
+             late >= 0 && (peer < 0 || known(standings[static_cast<size_t>(peer)]))) {
     reason = peer < 0 ? message("rank {} has not come, and another rank's deadline has passed", late)
                       : message("rank {} has not come; {}", late, complaint);
     peer = late;

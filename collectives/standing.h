@@ -13,12 +13,13 @@ namespace ringlet {
 /// One rank, as far as the reporting rank knows.
 struct Standing {
   enum class State : uint8_t {
-    Silent,   // has not answered: computing, or dead
-    InCall,   // waits in `call`
-    Outside,  // done with `call`, computing
-    Left,     // has destroyed its communicator
-    Failed,   // has destroyed it because of an exception
-    Dead,     // its process has ended
+    Silent,     // has not answered: computing, or dead
+    InCall,     // waits in `call`
+    Outside,    // done with `call`, computing
+    InMessage,  // done with `call`, waits for a message
+    Left,       // has destroyed its communicator
+    Failed,     // has destroyed it because of an exception
+    Dead,       // its process has ended
   };
   State state = State::Silent;
   Fingerprint call{};  // now, or last

@@ -53,22 +53,27 @@ std::vector<Part> shards(const Call& call, int ranks, size_t shard_bytes) {
   return call.counts.empty() ? even_parts(ranks, shard_bytes) : listed_parts(call.counts, size_of(call.in.dtype));
 }
 
-// Every rank knows its own row and column of the table; here they show each other the rows.
+// Every rank knows its own row and column of the table; here they show each other both. So all find the same mistake, whosever
+// it is, and nobody waits for one who has given up.
 Parts parts_of_all_to_all_v(SharedStaging& shared, const Call& call) {
-  const auto P = static_cast<size_t>(shared.size());
+  const int P = shared.size();
+  const auto row = static_cast<size_t>(P);
   shared.next();
   shared.show(call.counts);
+  shared.show(call.source_counts, row);
   shared.phases().meet();
   int64_t largest = 0;
-  for (size_t q = 0; q < P; ++q) {
-    const std::span<const int64_t> row(shared.shown_by<int64_t>(static_cast<int>(q)), P);
-    largest = std::max(largest, *std::max_element(row.begin(), row.end()));
-    const int64_t sent = row[static_cast<size_t>(shared.rank())], expected = call.source_counts[q];
-    if (sent != expected) {
-      throw CommError(
-          {.rank = shared.rank(), .size = shared.size(), .peer = static_cast<int>(q)},
-          message("a part must have the size that its receiver expects, got {} elements from rank {} where {} are expected",
-                  sent, q, expected));
+  for (int from = 0; from < P; ++from) {
+    for (int to = 0; to < P; ++to) {
+      const int64_t sent = shared.shown_by<int64_t>(from)[to];
+      const int64_t expected = shared.shown_by<int64_t>(to)[row + static_cast<size_t>(from)];
+      if (sent != expected) {
+        throw CommError({.rank = shared.rank(), .size = P, .peer = from},
+                        message("a part must have the size that its receiver expects, got {} elements from rank {} where "
+                                "rank {} expects {}",
+                                sent, from, to, expected));
+      }
+      largest = std::max(largest, sent);
     }
   }
   const size_t element = size_of(call.in.dtype);

@@ -130,7 +130,7 @@ void MpiControl::take(int source, const Notice& notice) {
   if (notice.world != world_) {
     return;
   }
-  if (notice.kind == Notice::Kind::Dispute) {
+  if (notice.kind == Notice::Kind::Dispute || notice.kind == Notice::Kind::Message) {
     disputes_[static_cast<size_t>(source)] = notice;
     disputed_ = true;
   } else if (notice.kind == Notice::Kind::Bye) {
@@ -145,7 +145,8 @@ void MpiControl::take(int source, const Notice& notice) {
 
 bool MpiControl::disputed(uint64_t group, uint64_t sequence) const {
   const auto hinders = [&](const Notice& one) {
-    return one.kind == Notice::Kind::Dispute && (one.call.group != group || one.call.sequence <= sequence);
+    return (one.kind == Notice::Kind::Dispute && (one.call.group != group || one.call.sequence <= sequence)) ||
+           (one.kind == Notice::Kind::Message && (one.call.group != group || one.call.sequence < sequence));
   };
   return failed_ || (disputed_ && std::any_of(disputes_.begin(), disputes_.end(), hinders));
 }

@@ -19,6 +19,7 @@ struct Notice {
   enum class Kind : uint8_t {
     None,
     Dispute,  // waits in `call` and cannot complete it, or has heard of one who cannot
+    Message,  // the same of a message, after `call`
     Left,     // has destroyed its communicator of the group `call.group`
     Failed,   // the same, because of an exception
     Bye,      // has destroyed its last communicator; its last notice

@@ -62,6 +62,7 @@ class MpiPointToPoint final : public PointToPoint {
   std::string_view name() const override { return "messages"; }
 
   void announce(const Fingerprint& call, const SiteText& site) override {
+    in_message_ = false;
     if (!options_.compare_calls) {
       return;
     }
@@ -102,7 +103,10 @@ class MpiPointToPoint final : public PointToPoint {
    public:
     Started(MpiPointToPoint& owner, std::unique_ptr<MpiExchange> exchange) : owner_(owner), exchange_(std::move(exchange)) {}
     bool done() override { return exchange_->done(); }
-    void wait() override { owner_.watch_for(*exchange_); }
+    void wait() override {
+      owner_.in_message_ = true;
+      owner_.watch_for(*exchange_);
+    }
 
    private:
     MpiPointToPoint& owner_;
@@ -179,7 +183,7 @@ class MpiPointToPoint final : public PointToPoint {
   // Tells everybody where this rank stands, gives them a moment to do the same, and throws what that comes to.
   [[noreturn]] void dispute(int peer, const std::string& complaint, const ForeignStamp* seen = nullptr) {
     if (!std::exchange(told_, true)) {
-      control().tell(Notice::Kind::Dispute, call_, site_);
+      control().tell(in_message_ ? Notice::Kind::Message : Notice::Kind::Dispute, call_, site_);
     }
     std::vector<Standing> standings(static_cast<size_t>(size()));
     const auto limit = std::chrono::steady_clock::now() + kTimeToAnswer;
@@ -201,6 +205,7 @@ class MpiPointToPoint final : public PointToPoint {
       const Notice notice = control().heard(members_[static_cast<size_t>(r)], id_);
       switch (notice.kind) {
         case Notice::Kind::Dispute: one = {Standing::State::InCall, notice.call, notice.site}; break;
+        case Notice::Kind::Message: one = {Standing::State::InMessage, notice.call, notice.site}; break;
         case Notice::Kind::Left: one = {Standing::State::Left, notice.call, notice.site}; break;
         case Notice::Kind::Failed: one = {Standing::State::Failed, notice.call, notice.site}; break;
         default:
@@ -208,7 +213,7 @@ class MpiPointToPoint final : public PointToPoint {
           all &= r == rank() || one.state == Standing::State::Dead;
       }
     }
-    standings[static_cast<size_t>(rank())] = {Standing::State::InCall, call_, site_};
+    standings[static_cast<size_t>(rank())] = {in_message_ ? Standing::State::InMessage : Standing::State::InCall, call_, site_};
     return all;
   }
 
@@ -224,7 +229,8 @@ class MpiPointToPoint final : public PointToPoint {
   std::vector<uint64_t> stamped_to_, stamped_by_;  // the last call in which a message to, from each rank had a stamp
   std::vector<Outgoing> out_{};                    // reused
   std::vector<Incoming> in_{};
-  bool told_ = false;  // the others know that this rank could not complete its call
+  bool in_message_ = false;  // what has been waited for last
+  bool told_ = false;        // the others know that this rank could not complete its call
   std::chrono::steady_clock::time_point trouble_since_{}, looked_{};
 };
 

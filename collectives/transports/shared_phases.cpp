@@ -162,7 +162,8 @@ void SharedPhases::look_after_peers(Patience& patience) {
   }
   if (waited > deadline_) {
     const int late = missing();
-    dispute(late, message("rank {} has not come within the deadline of {} ms", late, deadline_.count()));
+    dispute(late, late < 0 ? message("not done within the deadline of {} ms", deadline_.count())
+                           : message("rank {} has not come within the deadline of {} ms", late, deadline_.count()));
   }
 }
 

@@ -2,9 +2,10 @@
 #include <cstdlib>
 
 #include "collectives/factory.h"
+#include "collectives/standing.h"
 #include "test/support/catch.h"
 #include "test/support/report.h"
-#include "test/support/run_ranks.h"
+#include "test/support/run_shared.h"
 
 using namespace ringlet;        // NOLINT(google-build-using-namespace)
 using namespace ringlet::test;  // NOLINT(google-build-using-namespace)
@@ -112,6 +113,27 @@ TEST_CASE("counts that differ are an error on both sides, never a wrong tail [H6
   }
 }
 
+TEST_CASE("a part of all_to_all_v that its receiver does not expect is told to all at once, over shared memory", "[failure]") {
+  std::vector<std::string> texts(3);
+  run_shared(3, [&](Communicator& world) {
+    std::vector<int64_t> to(3, 10), from(3, 10);
+    to[1] -= world.rank() == 0 ? 1 : 0;
+    std::vector<float> in(world.rank() == 0 ? 29 : 30), out(30);
+    try {
+      world.all_to_all_v(in, to, out, from);
+    } catch (const CommError& error) {
+      texts[static_cast<size_t>(world.rank())] = error.what();
+    }
+    world.barrier();  // nobody has been left behind
+  });
+  for (int r = 0; r < 3; ++r) {
+    CHECK(texts[static_cast<size_t>(r)] ==
+          message("all_to_all_v #1 on rank {} of 3 (world), peer 0: a part must have the size that its receiver expects, got 9 "
+                  "elements from rank 0 where rank 1 expects 10",
+                  r));
+  }
+}
+
 TEST_CASE("a message of another size is refused by the receiver, longer or shorter", "[failure]") {
   for (const auto& [sent, expected] : {std::pair{5, 4}, std::pair{4, 5}}) {
     const auto body = [sent = sent, expected = expected](Communicator& world) {
@@ -121,6 +143,21 @@ TEST_CASE("a message of another size is refused by the receiver, longer or short
     const std::vector<std::string> texts = told(2, body);
     CHECK(texts[1].find(message("rank 0 sent {} bytes where {} were expected", sent, expected)) != std::string::npos);
   }
+}
+
+TEST_CASE("who waits for a message is told of its sender, whatever the others do", "[failure]") {
+  using State = Standing::State;
+  const Fingerprint first{.sequence = 1}, second{.sequence = 2}, end = leaving_after(1, 0);
+  for (const State own : {State::Outside, State::InMessage}) {
+    for (const auto& others : {Standing{State::Left, end}, Standing{State::InCall, second}, Standing{State::Outside, first}}) {
+      const CommError error = disagreement(1, 2, "rank 2 sent nothing", std::vector{others, Standing{own, first}, others});
+      CHECK(error.peer() == 2);
+      CHECK(error.reason().find("rank 2 sent nothing\n") == 0);
+    }
+  }
+  const std::vector<Standing> all{{State::InCall, second}, {State::InMessage, first}, {State::InCall, second}};
+  CHECK(disagreement(0, -1, "", all).peer() == 1);
+  CHECK(disagreement(0, -1, "", all).reason().find("rank 1 has not come") == 0);
 }
 
 TEST_CASE("the group of an error is named", "[failure]") {
