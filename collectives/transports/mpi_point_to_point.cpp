@@ -159,6 +159,9 @@ class MpiPointToPoint final : public PointToPoint {
     if (trouble_since_ == std::chrono::steady_clock::time_point()) {
       trouble_since_ = now;
     } else if (now - trouble_since_ > kGrace) {
+      if (tag != kCollectiveTag && control().heard(member, id_).kind != Notice::Kind::None) {
+        dispute(peer, message("rank {} has left, or could not complete a call", peer));
+      }
       dispute(-1, "another rank could not complete its call");
     }
   }
