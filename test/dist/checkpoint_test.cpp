@@ -91,8 +91,8 @@ TEST_CASE("a run goes on to the same bits from a checkpoint of any strategy at a
       const TrainLog original = train_and_save(dir.path(), options);
       for (const std::string& loader : kStrategies) {
         for (const int ranks : {1, 2, 3, 4, 5, 6, 7, 8}) {
-          if (8 % ranks != 0 && loader != saver && ranks != 3) {
-            continue;  // the numbers that only load: across strategies one of them speaks for all
+          if (loader != saver && ranks != 2 && ranks != 3 && ranks != 8) {
+            continue;  // across strategies few speak for all
           }
           auto reports = per_rank<Report>(ranks);
           run_ranks(ranks, [&](Communicator& comm) {
