@@ -98,7 +98,7 @@ TEST_CASE("a process that never starts is named at the deadline, one that is kil
       return "";
     };
     const auto absent =
-        fork_ranks(ranks, first_call, std::chrono::milliseconds(300), [=](int rank) { return rank != odd_rank; });
+        fork_ranks(ranks, first_call, std::chrono::milliseconds(1000), [=](int rank) { return rank != odd_rank; });
     const auto started = Clock::now();
     const auto dead = fork_ranks(
         ranks,
