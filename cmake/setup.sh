@@ -4,7 +4,7 @@
 
 build_packages="g++ cmake ninja-build pkg-config libopenmpi-dev openmpi-bin libeigen3-dev libxxhash-dev libssl-dev \
 libcli11-dev nlohmann-json3-dev libfmt-dev"
-test_packages="catch2 librapidcheck-dev clang-format"
+test_packages="catch2 clang-format"
 
 # The Debian packages among "$@" that are not installed, on one line.
 missing_packages() {

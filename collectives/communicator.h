@@ -9,7 +9,8 @@
 //
 // The same on every backend:
 // · Collectives are called by all ranks of the group in the same order, with the same count, dtype, op and root.
-// · A float reduction adds in order T over the rank index (reduce.h): same inputs, same bits, whatever backend, size or algorithm.
+// · A float reduction adds in order T over the rank index (reduce.h): same inputs, same bits, whatever backend, transport or size.
+//   Over messages one can ask for less: an algorithm by name, or ReductionOrder::Any (algorithms/select.h).
 // · Buffers are host or device memory as the backend takes it, contiguous, borrowed until the call (or `Work::wait`) returns.
 // · In place means exactly the same memory; a partial overlap of input and output is an `Error`. Out of place leaves the input as it was.
 // · Zero elements are a no-op that may have null data; one rank is the identity for every operation but a scaled sum.
@@ -111,7 +112,8 @@ class Communicator {
   void exchange(ConstBuffer out, int dest, Buffer in, int source, int tag = 0, CallSite site = CallSite::here());
 
   /// The same, but the call may return before the operation is done. All ranks start collectives in the same order. Counts and
-  /// lists are borrowed like the buffers.
+  /// lists are borrowed like the buffers. A message waits for the collectives that were started before it; one that was started
+  /// may make no progress before its `wait`, so wait for it before a collective that the peer reaches only after the message.
   Work start_broadcast(Buffer data, int root, CallSite site = CallSite::here());
   Work start_reduce(ConstBuffer in, Buffer out, Reduction op, int root, CallSite site = CallSite::here());
   Work start_all_reduce(Buffer data, Reduction op, CallSite site = CallSite::here());

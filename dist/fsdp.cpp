@@ -14,8 +14,7 @@ struct Fsdp::Layout {
   Layout(Kind kind, Module& module, Communicator& comm, const ParallelOptions& options) : units(module) {
     if (kind == Kind::Hsdp) {
       const int ranks = comm.size();
-      const int half = ranks % 2 == 0 ? ranks / 2 : ranks;
-      const int shards = options.shard_ranks > 0 ? options.shard_ranks : half;
+      const int shards = ranks_per_copy(options, ranks);
       check(ranks % shards == 0, "hsdp: the ranks that share one copy must divide all ranks, got {} of {}", shards, ranks);
       mesh = std::make_unique<Mesh>(comm, std::vector<Mesh::Axis>{{"replicate", ranks / shards}, {"shard", shards}});
       cut = {shards, mesh->coordinate("shard")};

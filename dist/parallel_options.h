@@ -28,4 +28,9 @@ struct ParallelOptions {
   std::string offload_dir{};
 };
 
+/// hsdp: the ranks that share one copy, of `ranks` in all.
+inline int ranks_per_copy(const ParallelOptions& options, int ranks) {
+  return options.shard_ranks > 0 ? options.shard_ranks : ranks % 2 == 0 ? ranks / 2 : ranks;
+}
+
 }  // namespace ringlet

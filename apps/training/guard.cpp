@@ -17,6 +17,9 @@ int64_t Guard::batch_of(int64_t step) const {
 
 // A deviation of less than a hundredth of the mean is taken for that: where losses hardly move, every breath would be a spike.
 std::string Guard::spike(double loss) const {
+  if (loss <= kNoise) {
+    return "";
+  }
   if (config_.spike_z_score > 0.0) {
     const double deviation = std::max(std::sqrt(state_.variance), 0.01 * state_.mean);
     const double z = (loss - state_.mean) / deviation;

@@ -14,8 +14,8 @@ namespace ringlet {
 struct GuardConfig {
   bool on = true;       // off: spikes are accepted, and what is not finite ends the run at once
   int64_t retries = 3;  // rollbacks in a row, without getting past the step that was refused
-  double spike_z_score =
-      0;  // 0: a spike is a loss more than twice the last one; else one so many deviations above the running mean
+  /// 0: a spike is a loss more than twice the last one; else one so many deviations above the running mean.
+  double spike_z_score = 0;
 };
 
 /// What a guard remembers, and a checkpoint keeps.
@@ -52,6 +52,8 @@ class Guard {
  public:
   /// A loss more than this many times the last one is a spike.
   static constexpr double kSpike = 2.0;
+  /// Below this many nats a loss is learnt, and may double by rounding alone: differences of logits around 10 are exact to 1e-6.
+  static constexpr double kNoise = 1e-3;
   /// The memory of mean and variance, in steps; the z-score speaks once so many have been seen.
   static constexpr int64_t kWindow = 20;
 

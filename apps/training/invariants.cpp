@@ -134,8 +134,11 @@ Invariant memory_matches(const MemoryProfile& profile, const TrainConfig& config
     }
   }
   if (*result.holds) {
-    result.detail = message("{} bytes on every rank, padded to N = {}, counted at the allocator",
-                            profile.rows.front().held.optimizer, profile.rows.size());
+    const auto ranks = static_cast<int>(profile.rows.size());
+    const bool grouped = config.strategy == "hsdp";
+    result.detail =
+        message("{} bytes on every rank, padded to {} = {}, counted at the allocator", profile.rows.front().held.optimizer,
+                grouped ? "S" : "N", grouped ? ranks_per_copy(config.parallel, ranks) : ranks);
   }
   return result;
 }

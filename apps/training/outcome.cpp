@@ -39,9 +39,9 @@ std::string printable(const std::string& text) {
 
 void print_communication(const Printer& printer, const std::optional<CommunicationReport>& communication) {
   if (communication) {
-    printer.line("");
+    printer.verdict("");
     for (const std::string& line : communication->lines()) {
-      printer.line(line);
+      printer.verdict(line);
     }
   }
 }
@@ -117,7 +117,9 @@ void report_outcome(const Printer& printer, const Outcome& outcome, const std::o
       print_manifest(printer, saved->path, saved->manifest);
     }
     print_memory(printer, outcome.memory);
-    print_communication(printer, outcome.communication);
+  }
+  print_communication(printer, outcome.communication);  // asked for by a flag of its own
+  if (printer.reports()) {
     print_end(printer, outcome, run.guard_state());
     if (data.corpus != nullptr) {
       print_heldout(printer, outcome, *data.corpus);

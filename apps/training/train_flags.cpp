@@ -139,7 +139,7 @@ void running_flags(Flags& flags, TrainConfig& config, Spelled& spelled) {
   flags.choice("--backend", config.backend, {"mpi", "nccl"}, "what carries the collectives");
   flags.choice(
       "--transport", config.transport, {"auto", "shm", "mpi"},
-      "of the backend mpi: shared memory (one host), messages, or auto: shared memory where all ranks are on one host");
+      "of the backend mpi: shared memory (one host), messages, or auto: shared memory inside hosts, messages between them");
   flags.whole("--log-every", config.log_every, 1, kMany, "steps between rows; default: 20 rows in all");
   flags.text("--metrics", config.metrics, "JSONL, a line per step");
   flags.text("--summary", config.summary, "JSON, at the end");

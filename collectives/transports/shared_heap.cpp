@@ -10,7 +10,7 @@ namespace ringlet {
 namespace {
 
 constexpr size_t kAlignment = 64;
-size_t aligned(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+size_t aligned(size_t bytes) { return std::max((bytes + kAlignment - 1) / kAlignment, size_t{1}) * kAlignment; }
 
 }  // namespace
 

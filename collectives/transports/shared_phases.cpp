@@ -167,6 +167,12 @@ void SharedPhases::look_after_peers(Patience& patience) {
   }
 }
 
+// At the phase that this rank has arrived at last: then they differ in what they call, if anything is wrong.
+bool SharedPhases::all_here() const {
+  const SharedHead& head = arena_.head();
+  return head.arrived[phase_ % head.arrived.size()].value.load() >= static_cast<uint32_t>(ranks_);
+}
+
 int SharedPhases::missing() const {
   for (int r = 0; r < ranks_; ++r) {
     const Standing one = arena_.seat(r).standing();
@@ -200,6 +206,8 @@ void SharedPhases::dispute(int peer, const std::string& complaint) {
       one = arena_.seat(r).standing();
       if (!gone(one) && arena_.seat(r).dead()) {
         one.state = State::Dead;
+      } else if (one.state == State::InCall && one.call.sequence < call_.sequence && !all_here()) {
+        one.state = State::Outside;  // its call is over, for this rank is past it; it has only not run since
       }
       all &= gone(one) || one.state == State::Dead || one.call.sequence >= call_.sequence;
     }

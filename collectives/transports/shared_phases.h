@@ -47,6 +47,7 @@ class SharedPhases {
   void look_after_peers(Patience& patience);
   void wake_all() const;
   void break_from(uint64_t sequence) const;
+  bool all_here() const;
   int missing() const;
   [[noreturn]] void dispute(int peer, const std::string& complaint);
 

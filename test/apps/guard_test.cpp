@@ -23,6 +23,10 @@ TEST_CASE("not finite is refused whatever the loss; a spike is a loss more than 
   CHECK_THAT(guard.objection(4, found(1e9, false)), Contains("must be finite"));
   CHECK_THAT(guard.objection(4, found(8.1)), Contains("the loss 8.1 is more than twice that of the step before, 4"));
   CHECK(guard.objection(4, found(8.0)).empty());
+  Guard learnt({});  // what is left is rounding
+  CHECK(learnt.objection(1, found(1e-8)).empty());
+  CHECK(learnt.objection(2, found(9e-4)).empty());
+  CHECK(!learnt.objection(3, found(2e-3)).empty());
   Guard off({.on = false});
   CHECK(off.objection(1, found(1.0)).empty());
   CHECK(off.objection(2, found(1e9)).empty());

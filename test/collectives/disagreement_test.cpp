@@ -4,6 +4,7 @@
 #include <atomic>
 #include <csignal>
 
+#include "collectives/transports/shared_phases.h"
 #include "test/support/catch.h"
 #include "test/support/fork_ranks.h"
 #include "test/support/full.h"
@@ -197,4 +198,25 @@ TEST_CASE("whose call is the odd one does not matter", "[disagreement]") {
     }
     require_clean(report);
   }
+}
+
+// As when the last call of a rank is over but it has not run since: stopped, or without a core.
+TEST_CASE("a rank that has not run since the last call is late, and differs in nothing", "[disagreement]") {
+  constexpr std::align_val_t kPage{4096};
+  const std::shared_ptr<std::byte> view(static_cast<std::byte*>(::operator new(SharedArena::world_bytes(2), kPage)),
+                                        [](std::byte* block) { ::operator delete(block, kPage); });
+  const SharedArena arena(view, 2, [] { return true; });
+  arena.prepare();
+  const Fingerprint past{.sequence = 4, .operation = Operation::Barrier}, now{.sequence = 5, .operation = Operation::Barrier};
+  arena.seat(1).stand({Standing::State::InCall, past, {}});
+  SharedPhases phases(arena, 0, 2, std::chrono::milliseconds(150));
+  phases.announce(now, {});
+  std::string text;
+  try {
+    phases.meet();
+  } catch (const CommError& error) {
+    text = error.what();
+  }
+  CHECK(text.find("rank 1 has not come") != std::string::npos);
+  CHECK(text.find("must make the same call") == std::string::npos);
 }

@@ -19,9 +19,9 @@ BEGIN {
   guests["dist"] = "openssl nlohmann"
   guests["apps"] = "CLI nlohmann"
   guests["bench"] = "CLI nlohmann Eigen dnnl gloo mpi"
-  guests["test"] = "catch2 rapidcheck Eigen dnnl mpi openssl nlohmann xxhash fmt"
+  guests["test"] = "catch2 Eigen dnnl mpi openssl nlohmann xxhash fmt"
 
-  n = split("xxhash fmt Eigen dnnl gloo cuda cublas mpi nccl openssl nlohmann CLI catch2 rapidcheck", known, " ")
+  n = split("xxhash fmt Eigen dnnl gloo cuda cublas mpi nccl openssl nlohmann CLI catch2", known, " ")
   for (i = 1; i <= n; ++i) third_party[known[i]] = 1
 
   n = split("algorithm any array atomic barrier bit bitset cassert cctype cerrno cfenv cfloat charconv chrono cinttypes climits " \
