@@ -40,7 +40,7 @@ ExitCode gpt_e2e(TrainConfig config, Communicator& world, const Recorder& record
   const ResumePoint resumed = resume_if_asked(run, config, fault, world);
   const std::string checkpoint_dir = choose_checkpoint_dir(config, resumed.path, world);
   const SaveSchedule saves = save_schedule(config, run.step());
-  require_writable_outputs(config, saves, checkpoint_dir, resumed.path, world);
+  require_writable_outputs(config, saves, checkpoint_dir, resumed, run, world);
   const RunDescription description = describe(config, run.parallel(), world, threads, data.dataset->description());
   print_description(printer, description, resumed);
 

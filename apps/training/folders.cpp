@@ -13,6 +13,7 @@
 
 #include "apps/training/failure.h"
 #include "collectives/control_scope.h"
+#include "dist/checkpoint/checkpoint_directory.h"
 #include "dist/sharded_checkpoint.h"
 
 namespace ringlet {
@@ -69,6 +70,27 @@ std::string choose_checkpoint_dir(const TrainConfig& config, const std::string& 
 
 namespace {
 
+void require_writable_folder(const char* flag, const std::string& dir) {
+  std::error_code error;
+  fs::create_directories(dir, error);
+  check<CheckpointError>(!error, "{}: {} cannot be made: {}", flag, dir, error.message());
+  std::string probe = (fs::path(dir) / ".probe.XXXXXX").string();
+  const int file = mkstemp(probe.data());
+  check<CheckpointError>(file >= 0, "{}: {} takes no files: {}", flag, dir, std::strerror(errno));
+  close(file);
+  fs::remove(probe);
+}
+
+void require_no_steps(const char* flag, const std::string& dir) {
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(dir, error)) {
+    const std::string name = entry.path().filename().string();
+    check<CheckpointError>(!name.starts_with("step_") || name.ends_with(".tmp"),
+                           "{}: {} holds {} of another run; go on with it by --resume, or name an empty folder", flag, dir,
+                           name);
+  }
+}
+
 // Steps of another run must neither be replaced by ours nor be taken for ours later.
 void require_own_run(const std::string& dir, const std::string& resumed_path) {
   std::error_code error;
@@ -76,20 +98,15 @@ void require_own_run(const std::string& dir, const std::string& resumed_path) {
   if (!resumed_path.empty() && resumed == fs::weakly_canonical(dir, error)) {
     return;
   }
-  for (const fs::directory_entry& entry : fs::directory_iterator(dir, error)) {
-    const std::string name = entry.path().filename().string();
-    check<CheckpointError>(!name.starts_with("step_") || name.ends_with(".tmp"),
-                           "--checkpoint-dir: {} holds {} of another run; go on with it by --resume, or name an empty folder",
-                           dir, name);
-  }
+  require_no_steps("--checkpoint-dir", dir);
 }
 
 // Held until the process ends, however it ends. The file stays: removing it would race with the next run that locks it.
-void lock(const std::string& dir) {
+void lock(const char* flag, const std::string& dir) {
   const int file = open((fs::path(dir) / ".lock").c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666);
-  check<CheckpointError>(file >= 0, "--checkpoint-dir: {} cannot be locked: {}", dir, std::strerror(errno));
-  check<CheckpointError>(flock(file, LOCK_EX | LOCK_NB) == 0,
-                         "--checkpoint-dir: {} is in use by another run; name another folder", dir);
+  check<CheckpointError>(file >= 0, "{}: {} cannot be locked: {}", flag, dir, std::strerror(errno));
+  check<CheckpointError>(flock(file, LOCK_EX | LOCK_NB) == 0, "{}: {} is in use by another run; name another folder", flag,
+                         dir);
 }
 
 }  // namespace
@@ -99,16 +116,32 @@ void require_checkpoint_dir(const std::string& dir, const std::string& resumed_p
     if (world.rank() != 0) {
       return;
     }
-    std::error_code error;
-    fs::create_directories(dir, error);
-    check<CheckpointError>(!error, "--checkpoint-dir: {} cannot be made: {}", dir, error.message());
-    std::string probe = (fs::path(dir) / ".probe.XXXXXX").string();
-    const int file = mkstemp(probe.data());
-    check<CheckpointError>(file >= 0, "--checkpoint-dir: {} takes no files: {}", dir, std::strerror(errno));
-    close(file);
-    fs::remove(probe);
+    require_writable_folder("--checkpoint-dir", dir);
     require_own_run(dir, resumed_path);
-    lock(dir);
+    lock("--checkpoint-dir", dir);
+  });
+}
+
+void require_copy_dir(const std::string& copy_dir, const std::string& checkpoint_dir, const std::string& resumed_path,
+                      const std::string& run_id, Communicator& world) {
+  constexpr const char* kFlag = "--checkpoint-copy";
+  agree(world, [&] {
+    if (world.rank() != 0) {
+      return;
+    }
+    std::error_code error;
+    check<UsageError>(fs::weakly_canonical(copy_dir, error) != fs::weakly_canonical(checkpoint_dir, error),
+                      "{}: must be another folder than that of the checkpoints, got {}", kFlag, copy_dir);
+    require_writable_folder(kFlag, copy_dir);
+    if (resumed_path.empty()) {
+      require_no_steps(kFlag, copy_dir);
+    }
+    try {
+      require_same_run(copy_dir, run_id);
+    } catch (const DataError& fault) {
+      throw CheckpointError(message("{}: {}", kFlag, fault.what()));
+    }
+    lock(kFlag, copy_dir);
   });
 }
 

@@ -26,4 +26,8 @@ std::string choose_checkpoint_dir(const TrainConfig& config, const std::string& 
 /// run is at work in it, or when it holds steps of a run other than the one resumed from.
 void require_checkpoint_dir(const std::string& dir, const std::string& resumed_path, Communicator& world);
 
+/// (all) The same for `copy_dir`, the folder of copies, which may hold steps of the run `run_id` from before it was resumed.
+void require_copy_dir(const std::string& copy_dir, const std::string& checkpoint_dir, const std::string& resumed_path,
+                      const std::string& run_id, Communicator& world);
+
 }  // namespace ringlet

@@ -49,7 +49,7 @@ void require_different_files(const TrainConfig& config) {
 }  // namespace
 
 void require_writable_outputs(const TrainConfig& config, const SaveSchedule& saves, const std::string& checkpoint_dir,
-                              const std::string& resumed_path, Communicator& world) {
+                              const ResumePoint& resumed, const TrainingRun& run, Communicator& world) {
   agree(world, [&] {
     if (world.rank() == 0) {
       require_different_files(config);
@@ -65,7 +65,10 @@ void require_writable_outputs(const TrainConfig& config, const SaveSchedule& sav
     }
   });
   if (saves.wanted()) {
-    require_checkpoint_dir(checkpoint_dir, resumed_path, world);
+    require_checkpoint_dir(checkpoint_dir, resumed.path, world);
+    if (!config.checkpoint_copy.empty()) {
+      require_copy_dir(config.checkpoint_copy, checkpoint_dir, resumed.path, run.run_id(), world);
+    }
   }
 }
 

@@ -16,8 +16,8 @@ ResumePoint resume_if_asked(TrainingRun& run, const TrainConfig& config, const s
                             Communicator& world);
 
 /// (all) Everything that will be written can be written; otherwise nothing has been trained in vain. UsageError for --metrics,
-/// --summary and --trace, CheckpointError for the folder of checkpoints, which is made if any will be saved.
+/// --summary and --trace, CheckpointError for the folders of checkpoints and of copies, which are made if any will be saved.
 void require_writable_outputs(const TrainConfig& config, const SaveSchedule& saves, const std::string& checkpoint_dir,
-                              const std::string& resumed_path, Communicator& world);
+                              const ResumePoint& resumed, const TrainingRun& run, Communicator& world);
 
 }  // namespace ringlet

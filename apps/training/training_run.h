@@ -32,6 +32,8 @@ class TrainingRun {
   const GuardState& guard_state() const { return guard_.state(); }
   /// Steps that are done, those before a resume included.
   int64_t step() const { return step_; }
+  /// In every checkpoint of this run, and of those that go on from it.
+  const std::string& run_id() const { return run_id_; }
 
   /// (all) Trains up to step `last`, or until `observer` wants to stop. Without a `recovery` a step that the guard refuses ends the run:
   /// AgreedFailure with exit code 6.
@@ -56,7 +58,7 @@ class TrainingRun {
   std::unique_ptr<Strategy> parallel_;
   Loader loader_;
   Guard guard_;
-  std::string run_id_;  // in every checkpoint of this run, and of those that go on from it
+  std::string run_id_;
   int64_t step_ = 0;
 };
 

@@ -44,12 +44,12 @@ bool is_leftover(const std::string& name) {
   return name.ends_with(".tmp") && step_of_name(name.substr(0, name.find('.'))) >= 0;
 }
 
-// A checkpoint that cannot be read is of no run that we know: it stays.
-bool is_of_run(const std::string& path, const std::string& run) {
+// Nothing where the checkpoint cannot be read.
+std::optional<std::string> run_at(const std::string& path) {
   try {
-    return run_of(read_manifest_file(path)) == run;
+    return run_of(read_manifest_file(path));
   } catch (const DataError&) {
-    return false;
+    return std::nullopt;
   }
 }
 
@@ -82,10 +82,20 @@ std::optional<FoundCheckpoint> find_latest(const std::string& dir) {
                          message("{}/latest {}; {} is the highest step that is complete", dir, fault, highest)};
 }
 
+void require_same_run(const std::string& dir, const std::string& run, int64_t step) {
+  for (const int64_t there : complete_steps(dir)) {
+    const std::string name = checkpoint_name(there);
+    const std::optional<std::string> other = run_at((fs::path(dir) / name).string());
+    check<DataError>(other || there != step, "{}: holds a {} that cannot be read and is not replaced; name an empty folder",
+                     dir, name);
+    check<DataError>(!other || *other == run, "{}: holds {} of another run; name an empty folder", dir, name);
+  }
+}
+
 void prune_checkpoints(FileCalls& calls, const std::string& dir, int64_t step, int64_t keep, const std::string& run) {
   std::vector<int64_t> older;
   for (const int64_t other : keep > 0 ? complete_steps(dir) : std::vector<int64_t>()) {
-    if (other < step && is_of_run(dir + "/" + checkpoint_name(other), run)) {
+    if (other < step && run_at(dir + "/" + checkpoint_name(other)) == run) {
       older.push_back(other);
     }
   }

@@ -78,6 +78,7 @@ void copy_checkpoint(FileCalls& calls, const std::string& path, const std::strin
     }
   } catch (const DataError&) {  // NOLINT(bugprone-empty-catch): it is not there yet
   }
+  require_same_run(dir, run_of(manifest), manifest.step);
   make_directories(calls, dir);
   remove_tree(calls, temporary);
   make_directory(calls, temporary);

@@ -33,7 +33,7 @@ std::string temporary_of(const std::string& dir, int64_t step);
 
 /// Copies the checkpoint directory `path` into the folder `dir`, which may be on another disk: every shard verified by SHA-256 while
 /// it is read, in the same durable order, with its own `latest`; then prunes there. Where `dir` has that checkpoint already, unaltered
-/// by its manifest, nothing is copied.
+/// by its manifest, nothing is copied; where it holds another run (`require_same_run`), DataError before anything is changed.
 void copy_checkpoint(FileCalls& calls, const std::string& path, const std::string& dir, int64_t keep);
 
 }  // namespace ringlet

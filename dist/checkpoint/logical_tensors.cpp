@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "dist/checkpoint/checkpoint_directory.h"
 #include "dist/checkpoint/checkpoint_publish.h"
 #include "dist/checkpoint/durable_file.h"
 #include "dist/checkpoint/safetensors.h"
@@ -54,6 +55,7 @@ std::string write_resharded(const std::string& dir, const Manifest& manifest, co
                             int ranks) {
   FileCalls& calls = system_calls();
   const std::string temporary = temporary_of(dir, manifest.step);
+  require_same_run(dir, run_of(manifest), manifest.step);
   make_directories(calls, dir);
   remove_tree(calls, temporary);
   make_directory(calls, temporary);

@@ -25,7 +25,8 @@ std::vector<LogicalTensor> read_logical_tensors(const std::string& path, const M
 /// their plain names, as other programs expect them. Must not exist yet; durable.
 void write_full_safetensors(const std::string& file, const std::vector<LogicalTensor>& tensors, bool with_optimizer);
 
-/// Writes the same logical state as a checkpoint of `ranks` ranks into `dir`, each tensor cut evenly. Its path.
+/// Writes the same logical state as a checkpoint of `ranks` ranks into `dir`, each tensor cut evenly. Its path. DataError where `dir`
+/// holds another run.
 std::string write_resharded(const std::string& dir, const Manifest& manifest, const std::vector<LogicalTensor>& tensors,
                             int ranks);
 
