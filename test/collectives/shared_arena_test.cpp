@@ -103,7 +103,7 @@ TEST_CASE("a heap in an arena gives out what there is, and takes it back", "[are
   heap.release(first, 100);
   heap.release(third, 384);
   CHECK_THROWS_AS(heap.acquire(500), Error);  // two gaps, neither large enough
-  void* nothing = heap.acquire(0);  // is somewhere, too
+  void* nothing = heap.acquire(0);            // is somewhere, too
   CHECK(heap.acquire(64) != nothing);
   heap.release(static_cast<std::byte*>(nothing) + 64, 64);
   heap.release(nothing, 0);
