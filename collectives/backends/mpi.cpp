@@ -35,8 +35,8 @@ std::unique_ptr<Communicator> share_memory(std::unique_ptr<Communicator> message
 }
 
 // The ranks of each host share memory and hosts send messages, where hosts have equally many ranks; else there are only messages.
-std::unique_ptr<Communicator> make_by_hosts(const MpiOptions& options, const Algorithms& algorithms) {
-  std::unique_ptr<PointToPoint> net = make_mpi_point_to_point(options);
+std::unique_ptr<Communicator> make_by_hosts(std::unique_ptr<PointToPoint> net, const MpiOptions& options,
+                                            const Algorithms& algorithms) {
   const HostMap map{mpi_hosts()};
   if (!(algorithms.order == ReductionOrder::Any ? map.even() : map.keeps_order())) {
     return make_p2p(std::move(net), "mpi", algorithms);
@@ -52,18 +52,16 @@ std::unique_ptr<Communicator> make_transport(MpiTransport transport, const MpiOp
   const bool named = algorithms.wherever != Algorithm::Auto;
   check(!named || transport != MpiTransport::SharedMemory,
         "transport: shm has algorithms of its own, got '{}'; take auto or mpi with an algorithm by name", algorithms.wherever);
-  if (transport == MpiTransport::Messages || named) {
-    return make_mpi_world(options, algorithms);
+  std::unique_ptr<PointToPoint> net = make_mpi_point_to_point(options);  // and with it MPI, if need be
+  if (transport == MpiTransport::Messages || named || net->size() == 1) {
+    return make_p2p(std::move(net), "mpi", algorithms);
   }
   const bool together = all_on_one_host();
   check(together || transport != MpiTransport::SharedMemory, "transport: shm needs all ranks on one host; take auto or mpi");
   if (!together) {
-    return make_by_hosts(options, algorithms);
+    return make_by_hosts(std::move(net), options, algorithms);
   }
-  std::unique_ptr<Communicator> messages = make_mpi_world(options, algorithms);
-  if (messages->size() == 1) {
-    return messages;
-  }
+  std::unique_ptr<Communicator> messages = make_p2p(std::move(net), "mpi", algorithms);
   const size_t bytes = SharedArena::world_bytes(messages->size(), options.arena_bytes);
   const bool fits = there_is_room(bytes);
   check(fits || transport != MpiTransport::SharedMemory,
