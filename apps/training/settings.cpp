@@ -1,5 +1,8 @@
 #include "apps/training/settings.h"
 
+#include <array>
+#include <charconv>
+
 #include "apps/training/failure.h"
 #include "apps/training/hex.h"
 #include "collectives/control_scope.h"
@@ -7,11 +10,20 @@
 namespace ringlet {
 namespace {
 
-// 17 digits tell every double from its neighbours.
+// The shortest text that tells a double from its neighbours.
 std::string exact(double value) {
-  std::string text(32, '\0');
-  text.resize(static_cast<size_t>(std::snprintf(text.data(), text.size(), "%.17g", value)));
-  return text;
+  std::array<char, 32> text{};
+  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
+}
+
+// As text; or as numbers, which older checkpoints spell with 17 digits. Whole numbers are compared as text: a double has not room for all.
+bool is_same(const std::string& now, const std::string& saved) {
+  if (now == saved || (now + saved).find_first_of(".e") == std::string::npos) {
+    return now == saved;
+  }
+  double value = 0.0;
+  const auto [end, error] = std::from_chars(saved.data(), saved.data() + saved.size(), value);
+  return error == std::errc() && end == saved.data() + saved.size() && exact(value) == now;
 }
 
 std::string_view name_of(Schedule::Kind kind) {
@@ -81,7 +93,7 @@ SettingsChange compare_settings(const Settings& now, const std::map<std::string,
       change.refused.push_back(message("{} is {}, the checkpoint does not say what it was", flag, value));
       continue;
     }
-    if (before->second == value) {
+    if (is_same(value, before->second)) {
       continue;
     }
     auto& lines = is_harmless(flag) ? change.announced : change.refused;

@@ -81,11 +81,18 @@ TEST_CASE("[L2] what a resumed run is asked to do differently is refused or anno
   refused([](TrainConfig& c) { c.global_batch_size = 32; }, "--global-batch-size is 32, was 16");
   refused([](TrainConfig& c) { c.model.layers = 3; }, "--layers");
   refused([](TrainConfig& c) { c.model.tied_head = true; }, "--tied-head");
-  refused([](TrainConfig& c) { c.schedule.lr = 1e-3; }, "--lr is 0.001");
+  refused([](TrainConfig& c) { c.schedule.lr = 1e-3; }, "--lr is 0.001, was 0.005 when");
   refused([](TrainConfig& c) { c.clip = 1.0; }, "--clip");
   refused([](TrainConfig& c) { c.parallel.reduce_every_micro_batch = true; }, "--reduce-every-micro-batch is true, was false");
   refused([](TrainConfig& c) { c.optimizer.beta2 = 0.99; }, "--beta2");
   refused([](TrainConfig& c) { c.corpus = "x"; }, "--corpus");
+
+  auto long_digits = saved;  // as older checkpoints spell them
+  long_digits["--lr"] = "0.0050000000000000001";
+  CHECK(compare_settings(settings_of(config, 4, 7), long_digits).refused.empty());
+  long_digits["--lr"] = "0.0050000000000000010";  // its neighbour
+  CHECK(compare_settings(settings_of(config, 4, 7), long_digits).refused.size() == 1);
+  refused([](TrainConfig& c) { c.model.seed = 9007199254740993; }, "--seed is 9007199254740993");
 
   TrainConfig longer;
   longer.steps = 40;
