@@ -52,7 +52,7 @@ ResumePoint find_resume_point(const std::string& dir, Communicator& world) {
   if (!found) {
     throw AgreedFailure(ExitCode::Checkpoint, message("--resume: no checkpoint in {}", dir));
   }
-  return {found->path, found->note.empty() ? std::vector<std::string>() : std::vector{found->note}, false};
+  return {found->path, {}, false, found->note.empty() ? std::vector<std::string>() : std::vector{found->note}};
 }
 
 std::string choose_checkpoint_dir(const TrainConfig& config, const std::string& resumed_path, Communicator& world) {

@@ -12,9 +12,10 @@ namespace ringlet {
 /// (all) The step's folder that --resume means: DIR itself if it holds a manifest, else the latest in it. Throws CheckpointError, agreed
 /// upon, when there is none.
 struct ResumePoint {
-  std::string path;                // empty: the run starts anew
-  std::vector<std::string> notes;  // what is worth saying about it
-  bool named = false;              // by its own folder: that one or none
+  std::string path;                     // empty: the run starts anew
+  std::vector<std::string> notes;       // what is worth saying about it
+  bool named = false;                   // by its own folder: that one or none
+  std::vector<std::string> warnings{};  // that it is not the one that was to be expected: said with --quiet too
 };
 ResumePoint find_resume_point(const std::string& dir, Communicator& world);
 

@@ -17,8 +17,9 @@ ResumePoint resume_if_asked(TrainingRun& run, const TrainConfig& config, const s
   }
   ResumePoint point = find_resume_point(config.resume, world);
   Faults::at(fault, "throw-load", world.rank());
-  const Loaded loaded = point.named ? Loaded{point.path, run.load(point.path)} : load_or_earlier(run, point.path, world);
+  const Loaded loaded = point.named ? Loaded{point.path, run.load(point.path), {}} : load_or_earlier(run, point.path, world);
   point.path = loaded.path;
+  point.warnings.insert(point.warnings.end(), loaded.warnings.begin(), loaded.warnings.end());
   point.notes.insert(point.notes.end(), loaded.notes.begin(), loaded.notes.end());
   point.notes.push_back(message("{}, {} of {} steps done", point.path, run.step(), config.steps));
   return point;

@@ -65,6 +65,13 @@ void print_description(const Printer& printer, const RunDescription& description
       message("ranks      {}, backend {}, transport {}", description.threads, description.backend, description.transport));
   printer.line(message("strategy   {}, reduction order {}", description.strategy, description.reduction_order));
   printer.line(message("data       {}; {}", description.data, description.batch));
+  for (const std::string& warning : resumed.warnings) {
+    if (printer.reports()) {
+      printer.line(message("resume     {}", warning));
+    } else {
+      printer.note(message("resume: {}", warning));
+    }
+  }
   for (const std::string& note : resumed.notes) {
     printer.line(message("resume     {}", note));
   }

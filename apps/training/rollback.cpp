@@ -20,7 +20,7 @@ std::pair<std::string, int64_t> taken_apart(const std::string& path) {
 }  // namespace
 
 Loaded load_or_earlier(TrainingRun& run, const std::string& path, Communicator& world) {
-  Loaded loaded = {path, {}};
+  Loaded loaded = {path, {}, {}};
   try {
     loaded.notes = run.load(path);
     return loaded;
@@ -28,18 +28,17 @@ Loaded load_or_earlier(TrainingRun& run, const std::string& path, Communicator& 
     throw;
   } catch (const CheckpointError& first) {
     const auto [dir, step] = taken_apart(path);
-    loaded.notes = {message("DAMAGED, not used: {}", first.what())};
+    loaded.warnings = {message("DAMAGED, not used: {}", first.what())};
     for (const std::string& earlier : earlier_checkpoints(dir, step, world)) {
       try {
-        const std::vector<std::string> notes = run.load(earlier);
+        loaded.notes = run.load(earlier);
         loaded.path = earlier;
-        loaded.notes.push_back(message("the good checkpoint before it is {}", earlier));
-        loaded.notes.insert(loaded.notes.end(), notes.begin(), notes.end());
+        loaded.warnings.push_back(message("the good checkpoint before it is {}", earlier));
         return loaded;
       } catch (const CheckpointMismatch&) {
         throw;
       } catch (const CheckpointError& error) {
-        loaded.notes.push_back(message("DAMAGED, not used: {}", error.what()));
+        loaded.warnings.push_back(message("DAMAGED, not used: {}", error.what()));
       }
     }
     throw;
@@ -61,8 +60,10 @@ int64_t Rollback::roll_back(const Refusal& refusal) {
   } else {
     const Loaded loaded = load_or_earlier(run_, target, world_);
     where = loaded.path;
-    for (const std::string& note : loaded.notes) {
-      printer_.verdict(message("guard: {}", note));
+    for (const auto& lines : {loaded.warnings, loaded.notes}) {
+      for (const std::string& line : lines) {
+        printer_.verdict(message("guard: {}", line));
+      }
     }
   }
   const GuardState then = run_.guard().state();

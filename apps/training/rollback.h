@@ -12,12 +12,13 @@
 
 namespace ringlet {
 
-/// (all) `run.load(path)`; where that checkpoint is damaged the one before it in its folder, and so on, with a note for each that names
+/// (all) `run.load(path)`; where that checkpoint is damaged the one before it in its folder, and so on, with a warning for each that names
 /// what is wrong with it. What is whole but belongs to another run (CheckpointMismatch) is not stepped over. Throws the first error
 /// when there is none left.
 struct Loaded {
   std::string path;
   std::vector<std::string> notes;
+  std::vector<std::string> warnings;  // which were damaged, and what is used instead
 };
 Loaded load_or_earlier(TrainingRun& run, const std::string& path, Communicator& world);
 

@@ -202,10 +202,10 @@ TEST_CASE("a damaged checkpoint is stepped over by name; one of another run is n
     const Loaded loaded = load_or_earlier(again, folder.path("step_00000003"), world);
     check(again.step() == 2 && again.parallel().parameter_hash() == history.records()[1].param_hash, "loaded step {}",
           again.step());
-    check(loaded.path == folder.path("step_00000002") && loaded.notes.size() == 2, "{} notes of {}", loaded.notes.size(),
-          loaded.path);
-    check(loaded.notes[0].find("step_00000003/rank_00001.safetensors") != std::string::npos, "{}", loaded.notes[0]);
-    check(loaded.notes[1].find("step_00000002") != std::string::npos, "{}", loaded.notes[1]);
+    check(loaded.path == folder.path("step_00000002") && loaded.warnings.size() == 2, "{} warnings of {}",
+          loaded.warnings.size(), loaded.path);
+    check(loaded.warnings[0].find("step_00000003/rank_00001.safetensors") != std::string::npos, "{}", loaded.warnings[0]);
+    check(loaded.warnings[1].find("step_00000002") != std::string::npos, "{}", loaded.warnings[1]);
     mine.schedule.lr = 1.0;
     TrainingRun other(mine, data, world);
     bool refused = false;
