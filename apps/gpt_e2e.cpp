@@ -33,7 +33,8 @@ ExitCode gpt_e2e(TrainConfig config, Communicator& world, const Recorder& record
   // What the flags describe.
   const std::optional<Fault> fault = Fault::from_environment();
   const TrainingData data = read_training_data(config, world);
-  require_same_settings(world, settings_of(config, world.size(), data.dataset->fingerprint()));
+  require_same_settings(world, settings_of(config, world.size(), data.dataset->fingerprint()), calls_of(config));
+  require_sound_flags(config, world);
   const SaveSchedule planned = save_schedule(config, 0);
   const StopSignal stop(planned.wanted());
   TrainingRun run(config, data, world);
@@ -68,7 +69,7 @@ ExitCode gpt_e2e(TrainConfig config, Communicator& world, const Recorder& record
   outcome.memory = measure_memory(run.parallel(), config.model, run.loader(), world, config.communication.algorithms());
   outcome.final_param_hash = run.parallel().parameter_hash();
   if (outcome.stopped) {
-    report_stop(printer, saver.stopped_by(), *saver.last_saved(), config.steps);
+    report_stop(printer, *saver.last_saved(), config.steps);
     outcome.communication = gather_communication(recorder, history.taken(), world);
     write_summary(outcome, config, world);
     write_trace(config.communication.trace, recorder, world);

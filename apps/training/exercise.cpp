@@ -3,20 +3,13 @@
 #include <limits>
 #include <utility>
 
-#include "apps/training/failure.h"
-
 namespace ringlet {
 
-Exercise::Exercise(const TrainConfig& config, Communicator& world)
+Exercise::Exercise(const TrainConfig& config, const Communicator& world)
     : nan_at_(config.nan_at),
       nan_here_(config.nan_rank == world.rank()),
       spike_at_(config.spike_at),
-      multiplier_(config.spike_lr_multiplier) {
-  agree(world, [&] {
-    check<UsageError>(config.nan_rank < world.size(), "--nan-rank: must be one of the {} ranks, got {}", world.size(),
-                      config.nan_rank);
-  });
-}
+      multiplier_(config.spike_lr_multiplier) {}
 
 void Exercise::on_backward(int64_t step, LossSum& local) {
   if (step == nan_at_) {

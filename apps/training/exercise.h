@@ -9,8 +9,7 @@ namespace ringlet {
 
 class Exercise final : public Observer {
  public:
-  /// (all) Throws UsageError, agreed upon, when --nan-rank names no rank.
-  Exercise(const TrainConfig& config, Communicator& world);
+  Exercise(const TrainConfig& config, const Communicator& world);
   /// --nan-at STEP --nan-rank R: the loss of that rank becomes NaN in that step.
   void on_backward(int64_t step, LossSum& local) override;
   /// --spike-at STEP --spike-lr-multiplier X.

@@ -5,10 +5,10 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "apps/training/counted.h"
 #include "apps/training/hex.h"
 #include "apps/training/output_file.h"
 #include "apps/training/sample.h"
-#include "apps/training/stop_signal.h"
 
 namespace ringlet {
 namespace {
@@ -85,7 +85,8 @@ void print_end(const Printer& printer, const Outcome& outcome, const GuardState&
                          std::round(10.0 * static_cast<double>(faults) / static_cast<double>(steps)) / 10.0));
   }
   if (guard.rollbacks > 0) {
-    printer.line(message("the guard rolled back {} times and skipped {} batches", guard.rollbacks, guard.skipped.size()));
+    printer.line(message("the guard rolled back {} and skipped {}", counted(guard.rollbacks, "time"),
+                         counted(static_cast<int64_t>(guard.skipped.size()), "batch", "es")));
   }
 }
 
@@ -134,8 +135,8 @@ void report_outcome(const Printer& printer, const Outcome& outcome, const std::o
   }
 }
 
-void report_stop(const Printer& printer, int signal, const SavedCheckpoint& saved, int64_t steps) {
-  printer.verdict(message("{}: saved step {} of {}; go on with --resume {}", name_of_signal(signal), saved.manifest.step, steps,
+void report_stop(const Printer& printer, const SavedCheckpoint& saved, int64_t steps) {
+  printer.verdict(message("stopped by a signal: saved step {} of {}; go on with --resume {}", saved.manifest.step, steps,
                           std::filesystem::path(saved.path).parent_path().string()));
 }
 

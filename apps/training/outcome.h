@@ -49,7 +49,7 @@ void report_outcome(const Printer& printer, const Outcome& outcome, const std::o
                     TrainingRun& run, const TrainingData& data);
 
 /// A run that a signal ended: where it can be taken up again.
-void report_stop(const Printer& printer, int signal, const SavedCheckpoint& saved, int64_t steps);
+void report_stop(const Printer& printer, const SavedCheckpoint& saved, int64_t steps);
 
 /// --summary and --json, on rank 0.
 void write_summary(const Outcome& outcome, const TrainConfig& config, const Communicator& world);

@@ -1,5 +1,10 @@
 #include "apps/training/preparation.h"
 
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <string_view>
 #include <utility>
@@ -9,6 +14,20 @@
 #include "apps/training/rollback.h"
 
 namespace ringlet {
+
+void require_sound_flags(const TrainConfig& config, Communicator& world) {
+  agree(world, [&] {
+    check<UsageError>(config.nan_rank < world.size(), "--nan-rank: must be a rank, at most {}, got {}", world.size() - 1,
+                      config.nan_rank);
+    if (const std::string& dir = config.parallel.offload_dir; !dir.empty()) {
+      std::string probe = (std::filesystem::path(dir) / ".probe.XXXXXX").string();
+      const int file = mkstemp(probe.data());
+      check<UsageError>(file >= 0, "--offload: must be a folder that takes files, got {}: {}", dir, std::strerror(errno));
+      close(file);
+      std::filesystem::remove(probe);
+    }
+  });
+}
 
 ResumePoint resume_if_asked(TrainingRun& run, const TrainConfig& config, const std::optional<Fault>& fault,
                             Communicator& world) {

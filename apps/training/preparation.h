@@ -11,6 +11,9 @@
 
 namespace ringlet {
 
+/// (all) What only the world and the disk can tell of the flags: --nan-rank is a rank, --offload takes files. UsageError, agreed upon.
+void require_sound_flags(const TrainConfig& config, Communicator& world);
+
 /// (all) With --resume, brings `run` to where that checkpoint stands, and says where that is.
 ResumePoint resume_if_asked(TrainingRun& run, const TrainConfig& config, const std::optional<Fault>& fault,
                             Communicator& world);

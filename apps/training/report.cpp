@@ -1,7 +1,10 @@
 #include "apps/training/report.h"
 
+#include <cmath>
 #include <cstdio>
+#include <limits>
 
+#include "apps/training/counted.h"
 #include "apps/training/hex.h"
 
 namespace ringlet {
@@ -19,6 +22,9 @@ std::string memory_row(const std::string& name, const MemoryBytes& bytes) {
                    static_cast<long long>(bytes.gradients), static_cast<long long>(bytes.optimizer),
                    static_cast<long long>(bytes.activations_peak), static_cast<long long>(bytes.communication));
 }
+
+// A sign of what is no number says nothing.
+double without_sign_of_nan(double value) { return std::isnan(value) ? std::numeric_limits<double>::quiet_NaN() : value; }
 
 }  // namespace
 
@@ -95,7 +101,7 @@ void print_memory(const Printer& printer, const MemoryProfile& profile) {
 
 void print_manifest(const Printer& printer, const std::string& path, const Manifest& manifest) {
   printer.line("");
-  printer.line(message("checkpoint {}: step {}, {} ranks, schema {}", path, manifest.step, manifest.world_size,
+  printer.line(message("checkpoint {}: step {}, {}, schema {}", path, manifest.step, counted(manifest.world_size, "rank"),
                        manifest.schema_version));
   for (const ShardRecord& shard : manifest.shards) {
     printer.line(message("  rank {}  {}  elements {} + {}  {} bytes  sha256 {}", shard.rank, shard.file, shard.offset,
@@ -117,8 +123,9 @@ void StepTable::on_step(const StepRecord& record) {
         formatted("%6s %12s %12s %12s %12s %10s %12s", "step", "loss", "grad norm", "param norm", "lr", "ms", "tokens/s"));
     begun_ = true;
   }
-  printer_.line(formatted("%6lld %12.6f %12.6f %12.6f %12.4e %10.3f %12.0f", static_cast<long long>(record.step), record.loss,
-                          record.grad_norm, record.param_norm, record.lr, record.step_ms, record.tokens_per_s));
+  printer_.line(formatted("%6lld %12.6f %12.6f %12.6f %12.4e %10.3f %12.0f", static_cast<long long>(record.step),
+                          without_sign_of_nan(record.loss), without_sign_of_nan(record.grad_norm),
+                          without_sign_of_nan(record.param_norm), record.lr, record.step_ms, record.tokens_per_s));
 }
 
 }  // namespace ringlet

@@ -10,6 +10,7 @@
 
 #include "apps/training/call_history_file.h"
 #include "apps/training/communication_report.h"
+#include "apps/training/counted.h"
 #include "apps/training/failure.h"
 #include "apps/training/faults.h"
 #include "apps/training/launcher.h"
@@ -60,7 +61,8 @@ int end_together(const Program& program, const Communicator& world, const std::e
 
 void require_rank_count(const Request& request, const Communicator& world) {
   check<UsageError>(request.ranks == 0 || request.ranks == world.size(),
-                    "--np: contradicts the launcher, got --np {} where {} ranks were started", request.ranks, world.size());
+                    "--np: contradicts the launcher, got --np {} where {} started", request.ranks,
+                    counted(world.size(), "rank") + (world.size() == 1 ? " was" : " were"));
 }
 
 Recorder recorder_for(const CommunicationConfig& config, const Communicator& world) {

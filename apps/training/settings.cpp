@@ -85,6 +85,21 @@ Settings settings_of(const TrainConfig& config, int world_size, uint64_t data_fi
   return settings;
 }
 
+Settings calls_of(const TrainConfig& config) {
+  return {
+      {"--trace", to_text(!config.communication.trace.empty())},
+      {"--ledger", to_text(config.communication.ledger)},
+      {"--resume", to_text(!config.resume.empty())},
+      {"--checkpoint-every", to_text(config.checkpoint_interval())},
+      {"--checkpoint-end", to_text(config.checkpoint_end)},
+      {"--checkpoint-minutes", exact(config.checkpoint_minutes)},
+      {"--checkpoint-copy", to_text(!config.checkpoint_copy.empty())},
+      {"--eval-every", to_text(config.eval_every)},
+      {"--sample", to_text(config.sample)},
+      {"--no-guard", to_text(!config.guard.on)},
+  };
+}
+
 SettingsChange compare_settings(const Settings& now, const std::map<std::string, std::string>& saved) {
   SettingsChange change;
   for (const auto& [flag, value] : now) {
@@ -102,10 +117,12 @@ SettingsChange compare_settings(const Settings& now, const std::map<std::string,
   return change;
 }
 
-void require_same_settings(Communicator& world, const Settings& settings) {
+void require_same_settings(Communicator& world, const Settings& settings, const Settings& calls) {
   std::string mine;
-  for (const auto& [flag, value] : settings) {
-    mine += flag + " " + value + "\n";
+  for (const Settings* list : {&settings, &calls}) {
+    for (const auto& [flag, value] : *list) {
+      mine += flag + " " + value + "\n";
+    }
   }
   int32_t length = static_cast<int32_t>(mine.size());
   const ControlScope control(world);

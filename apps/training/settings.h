@@ -13,6 +13,9 @@ namespace ringlet {
 /// Flag and value. Two runs that agree in all of them (and in ranks and build) have the same bits.
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
+/// What decides, besides, which calls ranks make together, and no number: whether they trace, save, evaluate.
+Settings calls_of(const TrainConfig& config);
+
 /// `data_fingerprint` stands for the corpus, wherever its file lies.
 Settings settings_of(const TrainConfig& config, int world_size, uint64_t data_fingerprint);
 
@@ -24,7 +27,7 @@ struct SettingsChange {
 };
 SettingsChange compare_settings(const Settings& now, const std::map<std::string, std::string>& saved);
 
-/// (all) Throws UsageError, agreed upon, when the ranks were started with different settings.
-void require_same_settings(Communicator& world, const Settings& settings);
+/// (all) Throws UsageError, agreed upon, when the ranks were started with different settings, or with different calls.
+void require_same_settings(Communicator& world, const Settings& settings, const Settings& calls = {});
 
 }  // namespace ringlet

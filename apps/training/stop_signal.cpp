@@ -38,14 +38,4 @@ StopSignal::~StopSignal() {
 
 int StopSignal::received() const { return wanted_ ? static_cast<int>(first_signal) : 0; }
 
-std::string name_of_signal(int signal) {
-  switch (signal) {
-    case SIGTERM: return "SIGTERM";
-    case SIGUSR1: return "SIGUSR1";
-    case SIGHUP: return "SIGHUP";
-    case SIGINT: return "SIGINT";
-    default: return "signal " + std::to_string(signal);
-  }
-}
-
 }  // namespace ringlet

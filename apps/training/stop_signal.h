@@ -1,8 +1,6 @@
 // Being asked to stop: SIGTERM and SIGUSR1 do not end the process at once, it shall save and go.
 #pragma once
 
-#include <string>
-
 namespace ringlet {
 
 /// One at a time in a process.
@@ -20,8 +18,5 @@ class StopSignal {
  private:
   bool wanted_;
 };
-
-/// "SIGTERM".
-std::string name_of_signal(int signal);
 
 }  // namespace ringlet

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <random>
 
+#include "apps/training/counted.h"
 #include "apps/training/failure.h"
 #include "apps/training/hex.h"
 #include "apps/training/meta.h"
@@ -34,7 +35,7 @@ std::string joined(const std::vector<std::string>& lines) {
 // Every rank finds the same.
 const ParallelOptions& fitting(const ParallelOptions& options, const Communicator& world) {
   check<UsageError>(options.shard_ranks == 0 || world.size() % options.shard_ranks == 0,
-                    "--shard-ranks: must divide the {} ranks, got {}", world.size(), options.shard_ranks);
+                    "--shard-ranks: must divide the {}, got {}", counted(world.size(), "rank"), options.shard_ranks);
   return options;
 }
 
@@ -83,7 +84,7 @@ std::vector<std::string> TrainingRun::load(const std::string& path) {
   }
   if (manifest.world_size != world_.size()) {
     auto& lines = change.refused.empty() ? change.announced : change.refused;
-    lines.push_back(message("{} ranks read what {} ranks wrote", world_.size(), manifest.world_size));
+    lines.push_back(message("{} read what {} wrote", counted(world_.size(), "rank"), counted(manifest.world_size, "rank")));
   }
   check<CheckpointMismatch>(change.refused.empty(), "checkpoint {}: belongs to another run: {}", path, joined(change.refused));
   const int64_t step = whole_in(meta, "step"), updates = whole_in(meta, "updates");

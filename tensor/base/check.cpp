@@ -3,6 +3,8 @@
 #include <fmt/args.h>
 #include <fmt/format.h>
 
+#include <cmath>
+
 namespace ringlet {
 
 std::string format_message(std::string_view pattern, std::span<const std::string> arguments) {
@@ -15,6 +17,7 @@ std::string format_message(std::string_view pattern, std::span<const std::string
 
 std::string to_text(int64_t value) { return fmt::format("{}", value); }
 std::string to_text(uint64_t value) { return fmt::format("{}", value); }
-std::string to_text(double value) { return fmt::format("{:.9g}", value); }
+// The sign of what is no number says nothing.
+std::string to_text(double value) { return std::isnan(value) ? "nan" : fmt::format("{:.9g}", value); }
 
 }  // namespace ringlet

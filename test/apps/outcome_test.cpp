@@ -3,6 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "apps/training/counted.h"
 #include "apps/training/step_json.h"
 #include "test/apps/scratch_file.h"
 #include "test/support/catch.h"
@@ -78,6 +79,13 @@ TEST_CASE("invariants b and c name the step, the rank and the difference", "[out
              Contains("FAILED (c)") && Contains("rank 1 holds 1204 bytes") && Contains("1200: 4"));
   memory.rows[1].held.optimizer = 1200;
   CHECK_THAT(memory_matches(memory, zero1).line(), Contains("VERIFIED (c) optimizer bytes per rank equal ZeRO-1's 12P/N"));
+}
+
+TEST_CASE("what stands once is counted as one, and what is no number has no sign", "[outcome]") {
+  CHECK(counted(1, "rank") == "1 rank");
+  CHECK(counted(0, "rank") == "0 ranks");
+  CHECK(counted(2, "batch", "es") == "2 batches");
+  CHECK(message("loss {}", std::copysign(std::nan(""), -1.0)) == "loss nan");
 }
 
 TEST_CASE("the fourth invariant reads RESUME VERIFIED, and a failed one spoils the exit code", "[outcome]") {
