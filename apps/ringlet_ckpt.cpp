@@ -1,4 +1,7 @@
 // ringlet-ckpt: looks at checkpoints, without MPI and without the model that they are of.
+#include <fcntl.h>
+#include <sys/file.h>
+
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
@@ -139,11 +142,20 @@ ExitCode diff(const Asked& asked) {
   return found.same() ? ExitCode::Done : ExitCode::InvariantFailed;
 }
 
+// A job holds the lock of the folders that it writes to. Kept until this process ends.
+void require_free(const std::string& dir) {
+  const int file = open((dir + "/.lock").c_str(), O_RDWR | O_CLOEXEC);
+  check<DataError>(file < 0 || flock(file, LOCK_EX | LOCK_NB) == 0, "{}: is in use by a run; name another folder", dir);
+}
+
 ExitCode write(const Asked& asked, const std::string& how) {
   const std::string from = one_at(asked.path);
   std::string to = asked.other;
   check<DataError>(how != "export" || !std::filesystem::exists(std::filesystem::symlink_status(to)),
                    "{}: must not exist yet, it is not replaced", to);
+  if (how != "export") {
+    require_free(to);
+  }
   if (how == "copy") {
     copy_checkpoint(system_calls(), from, asked.other, 0);
   } else {
