@@ -38,7 +38,9 @@ void prepare(const DemoConfig& config, Communicator& world) {
   require_same_settings(world, {{"--num-steps", to_text(config.num_steps)},
                                 {"--batch-size", to_text(config.batch_size)},
                                 {"--lr", to_text(config.lr)},
-                                {"--seed", to_text(config.seed)}});
+                                {"--seed", to_text(config.seed)},
+                                {"--trace", to_text(!config.communication.trace.empty())},
+                                {"--ledger", to_text(config.communication.ledger)}});
   agree(world, [&] {
     if (world.rank() == 0 && !config.communication.trace.empty()) {
       require_writable("--trace", config.communication.trace);
