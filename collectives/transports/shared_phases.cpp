@@ -22,6 +22,7 @@ using State = Standing::State;
 // takes the core from a rank that is waited for; giving it to that rank a few times is cheaper than to sleep and be woken.
 constexpr int kLooks = 2000;
 constexpr int kYields = 20;
+constexpr int kYieldsWithOwnCore = 200;         // in case somebody else has taken the core of the rank that is waited for
 constexpr std::chrono::milliseconds kNap(100);  // between looks at who lives
 constexpr std::chrono::seconds kTimeToAnswer(1);
 
@@ -119,7 +120,7 @@ void SharedPhases::pause(uint32_t phase, Patience& patience) {
   if (own_core_ && patience.looks < kLooks) {
     return relax();
   }
-  if (!own_core_ && patience.looks < kYields) {
+  if (patience.looks < (own_core_ ? kLooks + kYieldsWithOwnCore : kYields)) {
     sched_yield();
     return;
   }
