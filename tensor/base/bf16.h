@@ -12,16 +12,16 @@ struct bf16 {
   uint16_t bits = 0;
 
   bf16() = default;
-  explicit bf16(float value) : bits(round_from(value)) {}
-  explicit bf16(double value) : bf16(static_cast<float>(value)) {}
-  explicit operator float() const { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
-  explicit operator double() const { return static_cast<float>(*this); }
+  constexpr explicit bf16(float value) : bits(round_from(value)) {}
+  constexpr explicit bf16(double value) : bf16(static_cast<float>(value)) {}
+  constexpr explicit operator float() const { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
+  constexpr explicit operator double() const { return static_cast<float>(*this); }
 
-  friend bool operator==(bf16 a, bf16 b) { return static_cast<float>(a) == static_cast<float>(b); }
+  friend constexpr bool operator==(bf16 a, bf16 b) { return static_cast<float>(a) == static_cast<float>(b); }
 
  private:
   // Adding 0x7fff plus the lowest kept bit carries into the kept half exactly when rounding up is right (ties to even).
-  static uint16_t round_from(float value) {
+  static constexpr uint16_t round_from(float value) {
     const uint32_t raw = std::bit_cast<uint32_t>(value);
     if ((raw & 0x7fffffffU) > 0x7f800000U) {
       return static_cast<uint16_t>((raw >> 16) | 0x0040U);

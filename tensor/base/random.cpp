@@ -5,29 +5,10 @@
 #include <numbers>
 
 #include "tensor/base/hash.h"
+#include "tensor/base/philox.h"
 
 namespace ringlet {
 namespace {
-
-constexpr uint32_t kMultiplier0 = 0xD2511F53U, kMultiplier1 = 0xCD9E8D57U;  // constants of the paper
-constexpr uint32_t kWeyl0 = 0x9E3779B9U, kWeyl1 = 0xBB67AE85U;
-
-// Ten rounds on one counter, the words in registers.
-struct Words {
-  uint32_t a, b, c, d;
-};
-inline Words ten_rounds(Words w, uint64_t key) {
-  uint32_t k0 = static_cast<uint32_t>(key), k1 = static_cast<uint32_t>(key >> 32);
-#pragma GCC unroll 10  // so that a loop over counters has no loop inside and becomes vectors
-  for (int round = 0; round < 10; ++round) {
-    const uint64_t p0 = static_cast<uint64_t>(kMultiplier0) * w.a, p1 = static_cast<uint64_t>(kMultiplier1) * w.c;
-    w = {static_cast<uint32_t>(p1 >> 32) ^ w.b ^ k0, static_cast<uint32_t>(p1), static_cast<uint32_t>(p0 >> 32) ^ w.d ^ k1,
-         static_cast<uint32_t>(p0)};
-    k0 += kWeyl0;
-    k1 += kWeyl1;
-  }
-  return w;
-}
 
 // Sixteen consecutive blocks side by side, which the compiler turns into vectors: word[w][i] of block counter_low + i.
 constexpr uint32_t kSideBySide = 16;
@@ -39,15 +20,13 @@ void philox_batch(uint64_t key, uint64_t counter_high, uint64_t counter_low, Phi
   const uint32_t high = static_cast<uint32_t>(counter_high), highest = static_cast<uint32_t>(counter_high >> 32);
   for (uint32_t i = 0; i < kSideBySide; ++i) {
     const uint32_t sum = low + i;
-    const Words words = ten_rounds({sum, above + (sum < low ? 1U : 0U), high, highest}, key);
+    const PhiloxWords words = philox_rounds({sum, above + (sum < low ? 1U : 0U), high, highest}, key);
     batch.word[0][i] = words.a;
     batch.word[1][i] = words.b;
     batch.word[2][i] = words.c;
     batch.word[3][i] = words.d;
   }
 }
-
-float uniform_of(uint32_t word) { return static_cast<float>(word >> 8) * 0x1p-24F; }
 
 // Box & Muller (1958): two words make one uniform of 53 bits, two uniforms make a pair of normals.
 struct NormalPair {
@@ -65,9 +44,7 @@ NormalPair normal_pair(const std::array<uint32_t, 4>& w) {
 }  // namespace
 
 std::array<uint32_t, 4> philox(uint64_t key, uint64_t counter_high, uint64_t counter_low) {
-  const Words w = ten_rounds({static_cast<uint32_t>(counter_low), static_cast<uint32_t>(counter_low >> 32),
-                              static_cast<uint32_t>(counter_high), static_cast<uint32_t>(counter_high >> 32)},
-                             key);
+  const PhiloxWords w = philox_rounds(philox_counter(counter_high, counter_low), key);
   return {w.a, w.b, w.c, w.d};
 }
 

@@ -10,8 +10,7 @@
 
 namespace ringlet {
 
-/// Philox-4x32-10 (Salmon, Moraes, Dror & Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011): four random words
-/// for a 128-bit counter under a 64-bit key. Passes BigCrush; about 5 ns.
+/// Four random words for a 128-bit counter under a 64-bit key: ten rounds of Philox (philox.h). Passes BigCrush; about 5 ns.
 std::array<uint32_t, 4> philox(uint64_t key, uint64_t counter_high, uint64_t counter_low);
 
 /// A family of independent numbers, one per element index.
@@ -33,6 +32,10 @@ class RandomStream {
   void normals(uint64_t first, std::span<double> out) const;
   /// Uniform in 0 .. n-1 (n > 0), without bias that could be seen: 64 random bits times n, upper word (Lemire, 2019).
   uint64_t below(uint64_t i, uint64_t n) const;
+
+  /// With these two a kernel draws the numbers itself: word i mod 4 of philox(key, index, i / 4) is bits(i).
+  uint64_t key() const { return key_; }
+  uint64_t index() const { return index_; }
 
  private:
   uint64_t key_;
