@@ -13,6 +13,7 @@
 #include "dist/replica_check.h"
 #include "optim/clip.h"
 #include "tensor/base/mapped_arena.h"
+#include "tensor/kernels/cpu/divide_and_scale.h"
 
 namespace ringlet {
 namespace {
@@ -37,13 +38,9 @@ struct StepSums {
   }
 };
 
-// g ← (g/count)·coefficient: two roundings, in this order, in one pass.
 void divide_and_scale(Tensor gradient, int64_t count, double coefficient) {
   dispatch_real("finish", gradient.dtype(), [&]<typename T>() {
-    const T c = static_cast<T>(count), s = static_cast<T>(coefficient);
-    for (T& g : gradient.mutable_span<T>()) {
-      g = g / c * s;
-    }
+    kernels::divide_and_scale(gradient.mutable_data<T>(), gradient.numel(), static_cast<T>(count), static_cast<T>(coefficient));
   });
 }
 

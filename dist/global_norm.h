@@ -8,6 +8,7 @@
 #include <span>
 
 #include "collectives/communicator.h"
+#include "tensor/kernels/cpu/square_sum.h"
 #include "tensor/tensor.h"
 
 namespace ringlet {
@@ -16,8 +17,7 @@ namespace ringlet {
 /// square of an f64 needs 106 bits. About 0.5 ns per element of f32.
 class SquareSum {
  public:
-  // Limb k counts 2^(32k − 300), 300 = 2·150 being the exponent of the square of the least subnormal's unit.
-  static constexpr int kLimbs = 19;
+  static constexpr int kLimbs = kernels::kSquareLimbs;
   /// limbs, infinities, NaNs, Σ of the f64 part.
   static constexpr int kWords = kLimbs + 3;
 
@@ -32,13 +32,9 @@ class SquareSum {
   double norm() const;
 
  private:
-  void add_block(std::span<const float> x);
-  void add_window(std::span<const float> x, uint32_t window);
   void carry();
 
-  std::array<uint64_t, kLimbs> limbs_{};
-  int64_t infinities_ = 0;
-  int64_t nans_ = 0;
+  kernels::SquareLimbs exact_{};
   double wide_ = 0.0;
 };
 

@@ -2,34 +2,24 @@
 
 #include <cmath>
 #include <utility>
+#include <vector>
+
+#include "tensor/kernels/cpu/adamw.h"
 
 namespace ringlet {
 namespace {
 
-// What is the same for all elements of a step. With r = √(1 − β₂ᵗ) multiplied through, one division per element is left
-// (Kingma & Ba, section 2):   η/(1 − β₁ᵗ) · m/(√v/r + ε)  =  η·r/(1 − β₁ᵗ) · m/(√v + ε·r)
+// The numbers of update t, in f64 and rounded once.
 template <typename T>
-struct AdamWScalars {
-  AdamWScalars(const AdamWConfig& config, double lr, int64_t t)
-      : beta1(static_cast<T>(config.beta1)),
-        beta2(static_cast<T>(config.beta2)),
-        rest1(static_cast<T>(1.0 - config.beta1)),
-        rest2(static_cast<T>(1.0 - config.beta2)) {
-    const double r = std::sqrt(1.0 - std::pow(config.beta2, static_cast<double>(t)));
-    step = static_cast<T>(lr * r / (1.0 - std::pow(config.beta1, static_cast<double>(t))));
-    eps = static_cast<T>(config.eps * r);
-  }
-  T beta1, beta2, rest1, rest2, step, eps;
-};
-
-// Only + · / √, which are correctly rounded: the vector body and the scalar tail of the loop give the same bits.
-template <typename T>
-void update(std::span<T> w, std::span<const T> g, T* m, T* v, T keep, const AdamWScalars<T>& s) {
-  for (size_t i = 0; i < w.size(); ++i) {
-    m[i] = s.beta1 * m[i] + s.rest1 * g[i];
-    v[i] = s.beta2 * v[i] + s.rest2 * (g[i] * g[i]);
-    w[i] = keep * w[i] - s.step * (m[i] / (std::sqrt(v[i]) + s.eps));
-  }
+kernels::AdamWScalars<T> scalars_of(const AdamWConfig& config, double lr, int64_t t) {
+  const double r = std::sqrt(1.0 - std::pow(config.beta2, static_cast<double>(t)));
+  return {.lr = lr,
+          .beta1 = static_cast<T>(config.beta1),
+          .beta2 = static_cast<T>(config.beta2),
+          .rest1 = static_cast<T>(1.0 - config.beta1),
+          .rest2 = static_cast<T>(1.0 - config.beta2),
+          .step = static_cast<T>(lr * r / (1.0 - std::pow(config.beta1, static_cast<double>(t)))),
+          .eps = static_cast<T>(config.eps * r)};
 }
 
 }  // namespace
@@ -45,12 +35,18 @@ void AdamW::step(double lr) {
   dispatch_real("AdamW", dtype(), [&]<typename T>() {
     T* m = flat_state(0).mutable_data<T>();
     T* v = flat_state(1).mutable_data<T>();
-    const AdamWScalars<T> scalars(config_, lr, updates() + 1);
+    std::vector<kernels::AdamWSlice<T>> pieces;
     for (size_t i = 0; i < slices().size(); ++i) {
       ParamSlice& piece = slice(i);
-      const T keep = static_cast<T>(1.0 - lr * weight_decay_of(piece));
-      update<T>(piece.value.mutable_span<T>(), piece.grad.span<T>(), m + begin_of(i), v + begin_of(i), keep, scalars);
+      pieces.push_back({.w = piece.value.mutable_data<T>(),
+                        .g = piece.grad.data<T>(),
+                        .m = m + begin_of(i),
+                        .v = v + begin_of(i),
+                        .n = piece.value.numel(),
+                        .decay = weight_decay_of(piece)});
     }
+    const kernels::AdamWScalars<T> scalars = scalars_of<T>(config_, lr, updates() + 1);
+    kernels::adamw<T>(pieces.data(), static_cast<int64_t>(pieces.size()), scalars);
   });
   count_update();
 }

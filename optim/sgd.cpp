@@ -1,30 +1,12 @@
 #include "optim/sgd.h"
 
 #include <utility>
+#include <vector>
+
+#include "tensor/kernels/cpu/sgd.h"
 
 namespace ringlet {
 namespace {
-
-template <typename T>
-struct SgdScalars {
-  T lr, decay, momentum, arriving;  // η  λ  μ  1 − τ
-};
-
-template <typename T>
-void update_plain(std::span<T> w, std::span<const T> g, const SgdScalars<T>& s) {
-  for (size_t i = 0; i < w.size(); ++i) {
-    w[i] -= s.lr * (g[i] + s.decay * w[i]);
-  }
-}
-
-template <typename T>
-void update_momentum(std::span<T> w, std::span<const T> g, T* b, const SgdScalars<T>& s, bool nesterov) {
-  for (size_t i = 0; i < w.size(); ++i) {
-    const T d = g[i] + s.decay * w[i];
-    b[i] = s.momentum * b[i] + s.arriving * d;
-    w[i] -= s.lr * (nesterov ? d + s.momentum * b[i] : b[i]);
-  }
-}
 
 std::vector<std::string> kinds_of(const SgdConfig& config) {
   return config.momentum == 0.0 ? std::vector<std::string>{} : std::vector<std::string>{"momentum_buffer"};
@@ -44,17 +26,20 @@ void Sgd::step(double lr) {
   dispatch_real("Sgd", dtype(), [&]<typename T>() {
     const double arriving = updates() == 0 ? 1.0 : 1.0 - config_.dampening;
     T* b = state_kinds().empty() ? nullptr : flat_state(0).mutable_data<T>();
+    std::vector<kernels::SgdSlice<T>> pieces;
     for (size_t i = 0; i < slices().size(); ++i) {
       ParamSlice& piece = slice(i);
-      const SgdScalars<T> scalars{static_cast<T>(lr), static_cast<T>(weight_decay_of(piece)), static_cast<T>(config_.momentum),
-                                  static_cast<T>(arriving)};
-      const std::span<T> w = piece.value.mutable_span<T>();
-      if (b == nullptr) {
-        update_plain<T>(w, piece.grad.span<T>(), scalars);
-      } else {
-        update_momentum<T>(w, piece.grad.span<T>(), b + begin_of(i), scalars, config_.nesterov);
-      }
+      pieces.push_back({.w = piece.value.mutable_data<T>(),
+                        .g = piece.grad.data<T>(),
+                        .b = b == nullptr ? nullptr : b + begin_of(i),
+                        .n = piece.value.numel(),
+                        .decay = static_cast<T>(weight_decay_of(piece))});
     }
+    const kernels::SgdScalars<T> scalars{.lr = static_cast<T>(lr),
+                                         .momentum = static_cast<T>(config_.momentum),
+                                         .arriving = static_cast<T>(arriving),
+                                         .nesterov = config_.nesterov};
+    kernels::sgd<T>(pieces.data(), static_cast<int64_t>(pieces.size()), scalars);
   });
   count_update();
 }
