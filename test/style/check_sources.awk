@@ -19,7 +19,7 @@ BEGIN {
   guests["dist"] = "openssl nlohmann"
   guests["apps"] = "CLI nlohmann"
   guests["bench"] = "CLI nlohmann Eigen dnnl gloo mpi"
-  guests["test"] = "catch2 Eigen dnnl mpi openssl nlohmann xxhash fmt"
+  guests["test"] = "catch2 cuda cublas nccl Eigen dnnl mpi openssl nlohmann xxhash fmt"
 
   n = split("xxhash fmt Eigen dnnl gloo cuda cublas mpi nccl openssl nlohmann CLI catch2", known, " ")
   for (i = 1; i <= n; ++i) third_party[known[i]] = 1
@@ -34,8 +34,8 @@ BEGIN {
   for (i = 1; i <= n; ++i) standard[word[i]] = 1
 
   # Of the system (POSIX, Linux, the compiler): allowed in a .cpp, not in a .h.
-  system_header = "^(sys|linux|netinet|arpa)/|^(cpuid|dlfcn|errno|fcntl|immintrin|limits|link|malloc|netdb|omp|poll|pthread|sched|" \
-                  "semaphore|signal|spawn|stdlib|string|termios|time|unistd|x86intrin)\\.h$"
+  system_header = "^(sys|linux|netinet|arpa)/|^(cpuid|cxxabi|dlfcn|elf|errno|fcntl|immintrin|limits|link|malloc|math|netdb|omp|poll|pthread|" \
+                  "sched|semaphore|signal|spawn|stdlib|string|termios|time|ucontext|unistd|x86intrin)\\.h$"
 
   unsafe_flag = "(^|[ =\"';(])-(Ofast|ffast-math|funsafe-math|ffinite-math-only|fassociative-math)"
 }
@@ -57,7 +57,8 @@ function owner_of(header,    name) {
   if (header in standard) return "std"
   if (header ~ system_header) return "system"
   name = header
-  if (name ~ /^(cuda|driver_types|device_launch)/) return "cuda"
+  if (name ~ /^(cuda|driver_types|device_launch|library_types|mma\.h|vector_types)/) return "cuda"
+  if (name ~ /^cublas/) return "cublas"
   sub(/[_\/.].*/, "", name)
   return (name in third_party) ? name : ""
 }
@@ -78,6 +79,7 @@ function check_include(text,    header, own, target, owner, hosts) {
   if (owner == "std") return
   if (owner == "") { breach("include: a header that test/style/check_sources.awk does not know, got <" header ">"); return }
   if (file ~ /^tensor\/kernels\// && header == "immintrin.h") return   # the registers themselves
+  if (file == "tensor/kernels/cuda/launch.h" && (owner == "cuda" || owner == "system")) return   # the one header that speaks CUDA
   if (file ~ /\.(h|cuh)$/ && file !~ /^test\//) {
     breach("include: only the standard library and our own in a header, got <" header ">")
     return

@@ -1,0 +1,202 @@
+#include "test/emulated_gpu/kernel/block_runner.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <numeric>
+#include <utility>
+
+#include "test/emulated_gpu/device/indices.h"
+#include "test/emulated_gpu/runtime/knobs.h"
+
+constinit thread_local uint3 threadIdx{};
+constinit thread_local uint3 blockIdx{};
+constinit thread_local dim3 blockDim{};
+constinit thread_local dim3 gridDim{};
+
+namespace ringlet::emulated_gpu {
+
+constinit thread_local void* dynamic_shared_memory = nullptr;
+
+BlockRunner& BlockRunner::current() {
+  thread_local BlockRunner runner;
+  return runner;
+}
+
+void BlockRunner::run(const KernelLaunch& launch) {
+  if (!scheduler_) {
+    scheduler_ = std::make_unique<Context>();
+  }
+  launch_ = &launch;
+  blockDim = launch.block;
+  gridDim = launch.grid;
+  kind_of_order_ = order();
+  random_.seed();
+  threads_per_block_ = launch.block.x * launch.block.y * launch.block.z;
+  // Of the exact size, so that AddressSanitizer sees what is read or written past it.
+  void* memory = nullptr;
+  if (launch.shared_bytes > 0 && posix_memalign(&memory, 128, launch.shared_bytes) != 0) {
+    throw std::bad_alloc();
+  }
+  const std::unique_ptr<void, decltype(&std::free)> shared(memory, std::free);
+  dynamic_shared_memory = memory;
+  std::vector<unsigned> blocks(static_cast<size_t>(launch.grid.x) * launch.grid.y * launch.grid.z);
+  std::iota(blocks.begin(), blocks.end(), 0U);
+  put_in_order(blocks);
+  for (const unsigned block : blocks) {
+    blockIdx = {block % gridDim.x, block / gridDim.x % gridDim.y, block / gridDim.x / gridDim.y};
+    if (launch.shared_bytes > 0) {
+      std::memset(dynamic_shared_memory, 0xff, launch.shared_bytes);
+    }
+    run_block();
+  }
+}
+
+void BlockRunner::run_block() {
+  threads_.assign(threads_per_block_, Thread{});
+  groups_.assign((threads_per_block_ + 31) / 32 * 32, LaneGroup{});
+  order_.resize(threads_per_block_);
+  std::iota(order_.begin(), order_.end(), 0U);
+  put_in_order(order_);
+  next_ = finished_ = at_barrier_ = 0;
+  while (true) {
+    if (ready_begin_ < ready_.size()) {
+      resume(ready_[ready_begin_++]);
+    } else if (next_ < threads_per_block_) {
+      if (idle_.empty()) {
+        const auto main = [](void* self) { static_cast<BlockRunner*>(self)->run_threads(); };
+        stacks_.push_back(std::make_unique<Context>(main, this));
+        idle_.push_back(stacks_.back().get());
+      }
+      entering_ = idle_.back();
+      idle_.pop_back();
+      scheduler_->switch_to(*entering_);
+    } else if (finished_ == threads_per_block_) {
+      return;
+    } else if (at_barrier_ == threads_per_block_) {
+      release_block();
+    } else {
+      const auto waits = [](const Thread& thread) { return thread.state != State::Finished; };
+      report("a thread waits for others that do not come",
+             static_cast<unsigned>(std::find_if(threads_.begin(), threads_.end(), waits) - threads_.begin()));
+    }
+  }
+}
+
+void BlockRunner::run_threads() {
+  Context* own = entering_;
+  while (true) {
+    while (next_ < threads_per_block_ && ready_begin_ == ready_.size()) {
+      begin(order_[next_++], own);
+    }
+    idle_.push_back(own);
+    own->switch_to(*scheduler_);
+  }
+}
+
+void BlockRunner::begin(unsigned thread, Context* own) {
+  running_ = thread;
+  threads_[thread].stack = own;
+  set_thread_index(thread);
+  launch_->body();
+  threads_[running_].state = State::Finished;  // the same thread, on the same stack
+  ++finished_;
+}
+
+void BlockRunner::resume(unsigned thread) {
+  running_ = thread;
+  set_thread_index(thread);
+  scheduler_->switch_to(*threads_[thread].stack);
+}
+
+void BlockRunner::stop() { threads_[running_].stack->switch_to(*scheduler_); }
+
+void BlockRunner::wait_for_block(Site site) {
+  threads_[running_].state = State::AtBarrier;
+  threads_[running_].site = site;
+  if (at_barrier_++ == 0) {
+    barrier_ = site;
+  } else if (barrier_.line != site.line || std::strcmp(barrier_.file, site.file) != 0) {
+    report("threads of a block wait at different barriers", running_);
+  }
+  stop();
+}
+
+void BlockRunner::release_block() {
+  at_barrier_ = 0;
+  counted_ = std::exchange(count_, 0);
+  ready_.resize(threads_per_block_);
+  std::iota(ready_.begin(), ready_.end(), 0U);
+  put_in_order(ready_);
+  ready_begin_ = 0;
+  for (Thread& thread : threads_) {
+    thread.state = State::Ready;
+  }
+}
+
+// `counted_` keeps until all have come again, so every thread reads its own round.
+int BlockRunner::count_in_block(bool predicate, Site site) {
+  count_ += predicate ? 1 : 0;
+  wait_for_block(site);
+  return counted_;
+}
+
+void BlockRunner::wait_for_lanes(uint32_t mask, Site site, void* argument, void (*together)(LaneArguments)) {
+  Thread& mine = threads_[running_];
+  const unsigned first = running_ / 32 * 32, lanes = std::min(32U, threads_per_block_ - first);
+  mask &= lanes == 32 ? 0xffffffffU : (1U << lanes) - 1;
+  mine = {.state = State::InWarp, .mask = mask, .stack = mine.stack, .site = site, .argument = argument};
+  if ((mask >> lane() & 1U) == 0) {
+    report("a lane waits with a mask that lacks it", running_);
+  }
+  LaneGroup& group = groups_[first + static_cast<unsigned>(std::countr_zero(mask))];
+  if (group.arrived == 0) {
+    group = {mask, 0, site.operation};
+  } else if (group.mask != mask || std::strcmp(group.operation, site.operation) != 0) {
+    report("lanes of a warp wait in different operations", running_);
+  }
+  group.arrived |= 1U << lane();
+  if (group.arrived != mask) {
+    stop();
+  } else {
+    group.arrived = 0;
+    release_lanes(first, mask, together);
+  }
+}
+
+void BlockRunner::release_lanes(unsigned first, uint32_t mask, void (*together)(LaneArguments)) {
+  void* arguments[32] = {};
+  std::vector<unsigned> released;
+  for (unsigned i = 0; i < 32; ++i) {
+    if ((mask >> i & 1U) != 0) {
+      arguments[i] = threads_[first + i].argument;
+      threads_[first + i].state = State::Ready;
+      if (first + i != running_) {
+        released.push_back(first + i);
+      }
+    }
+  }
+  if (together != nullptr) {
+    together(arguments);
+  }
+  put_in_order(released);
+  ready_.erase(ready_.begin(), ready_.begin() + static_cast<std::ptrdiff_t>(ready_begin_));
+  ready_begin_ = 0;
+  ready_.insert(ready_.end(), released.begin(), released.end());
+}
+
+void BlockRunner::put_in_order(std::vector<unsigned>& threads) {
+  if (kind_of_order_ == Order::Reverse) {
+    std::reverse(threads.begin(), threads.end());
+  } else if (kind_of_order_ == Order::Shuffled) {
+    std::shuffle(threads.begin(), threads.end(), random_);
+  }
+}
+
+void BlockRunner::set_thread_index(unsigned thread) const {
+  threadIdx = {thread % blockDim.x, thread / blockDim.x % blockDim.y, thread / blockDim.x / blockDim.y};
+}
+
+}  // namespace ringlet::emulated_gpu
