@@ -93,7 +93,7 @@ TokenSum DataParallel::forward_backward(const Tensor& tokens, const Tensor& targ
     loss = loss_(tokens, targets);
     return loss.sum;
   });
-  return {loss.sum.item(), loss.count};
+  return {Later<double>(loss.sum.data()), loss.count};
 }
 
 // [snippet: run_micro_batch]
@@ -132,7 +132,7 @@ TokenSum DataParallel::evaluate(const Tensor& tokens, const Tensor& targets) {
   begin_evaluation();
   const TokenLoss loss = loss_(tokens, targets);
   end_evaluation();
-  return {loss.sum.item(), loss.count};
+  return {Later<double>(loss.sum.data()), loss.count};
 }
 
 StepResult DataParallel::finish(const LossSum& local, double max_norm) {

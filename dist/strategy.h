@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <functional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "dist/memory_formula.h"
@@ -22,6 +23,7 @@
 #include "dist/tree_sum.h"
 #include "nn/loss.h"
 #include "tensor/base/allocator.h"
+#include "tensor/later.h"
 #include "tensor/tensor.h"
 
 namespace ringlet {
@@ -29,26 +31,36 @@ namespace ringlet {
 /// The loss of one micro-batch: Σ over its counted tokens, and how many they are.
 using LossFunction = std::function<TokenLoss(const Tensor& tokens, const Tensor& targets)>;
 
-/// The same as numbers.
+/// The same as numbers, which a device may still be computing.
 struct TokenSum {
-  double sum = 0.0;
-  int64_t count = 0;
+  Later<double> sum;
+  Later<int64_t> count;
 };
 
-/// This rank's loss of a step: Σ over its micro-batches in order T.
+/// This rank's loss of a step: Σ over its micro-batches in order T. Adding never waits for a device, reading does.
 class LossSum {
  public:
   LossSum& operator+=(TokenSum term) {
-    sum_.add(term.sum);
-    count_ += term.count;
+    terms_.push_back(std::move(term));
     return *this;
   }
-  double sum() const { return sum_.value(); }
-  int64_t count() const { return count_; }
+  double sum() const {
+    TreeSum sum;
+    for (const TokenSum& term : terms_) {
+      sum.add(term.sum);
+    }
+    return sum.value();
+  }
+  int64_t count() const {
+    int64_t count = 0;
+    for (const TokenSum& term : terms_) {
+      count += term.count;
+    }
+    return count;
+  }
 
  private:
-  TreeSum sum_;
-  int64_t count_ = 0;
+  std::vector<TokenSum> terms_;
 };
 
 /// What `finish` found; the same on every rank.

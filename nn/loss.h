@@ -11,8 +11,8 @@ namespace ringlet {
 /// A sum over tokens and how many were counted, never a mean: sums of micro-batches and ranks add, and the division happens once,
 /// by the count of the whole global batch.
 struct TokenLoss {
-  Var sum;            // []  Σ −log p(target)
-  int64_t count = 0;  // targets that are not `kIgnoreIndex`
+  Var sum;               // []  Σ −log p(target)
+  Later<int64_t> count;  //     targets that are not `kIgnoreIndex`
 };
 
 /// logits: [B, T, V]   targets: [B, T] of i32. A target outside 0 .. V-1 that is not `kIgnoreIndex` is an `Error`.

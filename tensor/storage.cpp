@@ -2,12 +2,8 @@
 
 namespace ringlet {
 
-Storage::Storage(size_t bytes, Category category, Device device)
-    : owner_(Allocator::current()),
-      data_(static_cast<std::byte*>(owner_->allocate(bytes, category))),
-      bytes_(bytes),
-      category_(category),
-      device_(device) {}
+Storage::Storage(size_t bytes, Category category, const std::shared_ptr<Allocator>& owner)
+    : owner_(owner), data_(static_cast<std::byte*>(owner_->allocate(bytes, category))), bytes_(bytes), category_(category) {}
 
 Storage::~Storage() { release(); }
 

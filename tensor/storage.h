@@ -10,10 +10,10 @@
 
 namespace ringlet {
 
-/// Owns one block of the allocator that was current when it was made, and gives it back to the same one. Tensors share it.
+/// Owns one block of an allocator, and gives it back to the same one. Tensors share it.
 class Storage {
  public:
-  Storage(size_t bytes, Category category, Device device = {});
+  Storage(size_t bytes, Category category, const std::shared_ptr<Allocator>& owner = Allocator::current());
   ~Storage();
   Storage(const Storage&) = delete;
   Storage& operator=(const Storage&) = delete;
@@ -22,7 +22,7 @@ class Storage {
   const std::byte* data() const { return data_; }
   size_t bytes() const { return bytes_; }
   Category category() const { return category_; }
-  Device device() const { return device_; }
+  Device device() const { return owner_->device(); }
 
   /// Grows with every access that may write. What was saved for backward compares it (autograd/saved.h).
   uint64_t version() const { return version_; }
@@ -41,7 +41,6 @@ class Storage {
   std::byte* data_;
   size_t bytes_;
   Category category_;
-  Device device_;
   uint64_t version_ = 0;
   bool released_ = false;
 };

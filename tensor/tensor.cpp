@@ -1,27 +1,69 @@
 #include "tensor/tensor.h"
 
-#include <algorithm>
 #include <cstring>
 #include <utility>
 
-#include "tensor/kernels/cpu/copy.h"
+#include "tensor/base/gpu.h"
+#include "tensor/kernels/table.h"
 
 namespace ringlet {
+namespace {
+
+bool on_host(Device device) { return device.kind == Device::Kind::Cpu; }
+
+void zero_bytes(Device device, void* to, size_t bytes) {
+  if (bytes == 0) {
+    return;
+  }
+  if (on_host(device)) {
+    std::memset(to, 0, bytes);
+  } else {
+    gpu().zero(to, bytes);
+  }
+}
+
+}  // namespace
 
 Tensor::Tensor(std::shared_ptr<Storage> storage, const Shape& shape, const Shape& strides, int64_t offset, DType dtype)
     : storage_(std::move(storage)), shape_(shape), strides_(strides), offset_(offset), numel_(shape.numel()), dtype_(dtype) {}
 
-Tensor Tensor::empty(const Shape& shape, DType dtype, Category category) {
+Tensor Tensor::made(const Shape& shape, DType dtype, Category category, const std::shared_ptr<Allocator>& owner) {
   int64_t bytes = 0;
   check(!__builtin_mul_overflow(shape.numel(), static_cast<int64_t>(size_of(dtype)), &bytes),
         "Tensor::empty: more bytes than an int64 can count, {} of {}", shape, dtype);
-  return {std::make_shared<Storage>(static_cast<size_t>(bytes), category), shape, shape.contiguous_strides(), 0, dtype};
+  return {std::make_shared<Storage>(static_cast<size_t>(bytes), category, owner), shape, shape.contiguous_strides(), 0, dtype};
+}
+
+Tensor Tensor::empty(const Shape& shape, DType dtype, Category category) {
+  return made(shape, dtype, category, Allocator::current());
+}
+
+Tensor Tensor::empty(Device device, const Shape& shape, DType dtype, Category category) {
+  return made(shape, dtype, category, Allocator::on(device));
 }
 
 Tensor Tensor::zeros(const Shape& shape, DType dtype, Category category) {
   Tensor made = empty(shape, dtype, category);
-  if (made.numel() > 0) {
-    std::memset(made.storage_->data(), 0, made.storage_->bytes());
+  zero_bytes(made.device(), made.storage_->data(), made.storage_->bytes());
+  return made;
+}
+
+Tensor Tensor::zeros(Device device, const Shape& shape, DType dtype, Category category) {
+  Tensor made = empty(device, shape, dtype, category);
+  zero_bytes(device, made.storage_->data(), made.storage_->bytes());
+  return made;
+}
+
+Tensor Tensor::from_bytes(const void* values, int64_t count, const Shape& shape, DType dtype) {
+  check(count == shape.numel(), "Tensor::from: {} values for shape {}", count, shape);
+  Tensor made = empty(shape, dtype);
+  if (count == 0) {
+    return made;
+  }
+  if (on_host(made.device())) {
+    std::memcpy(made.storage_->data(), values, made.storage_->bytes());
+  } else {
+    gpu().copy(made.storage_->data(), values, made.storage_->bytes());
   }
   return made;
 }
@@ -46,6 +88,12 @@ bool Tensor::is_contiguous() const {
 void Tensor::require_contiguous(std::string_view who) const {
   check(is_contiguous(), "Tensor::{}: needs contiguous elements, got shape {} with strides {}; call contiguous() first", who,
         shape_, strides_);
+}
+
+void Tensor::require_on_host(std::string_view who) const {
+  require_contiguous(who);
+  check(on_host(device()), "Tensor::{}: the host cannot read what lies on {}; copy it with to(Device{}) first", who, device(),
+        "{}");
 }
 
 void Tensor::require_bytes() const {
@@ -97,6 +145,9 @@ double Tensor::item() const {
 }
 
 double Tensor::at(int64_t i) const {
+  if (!on_host(device())) {
+    return to(Device{}).at(i);
+  }
   check(i >= 0 && i < numel_, "Tensor::at: index {} of {} elements", i, numel_);
   int64_t position = 0;
   for (int d = rank() - 1; d >= 0; --d) {
@@ -107,65 +158,14 @@ double Tensor::at(int64_t i) const {
 }
 
 std::vector<double> Tensor::to_vector() const {
+  if (!on_host(device())) {
+    return to(Device{}).to_vector();
+  }
   std::vector<double> values(static_cast<size_t>(numel_));
   for (int64_t i = 0; i < numel_; ++i) {
     values[static_cast<size_t>(i)] = at(i);
   }
   return values;
-}
-
-Tensor Tensor::view(const Shape& shape) const {
-  require_contiguous("view");
-  Shape wanted = shape;
-  int64_t known = 1;
-  int open = -1;
-  for (int i = 0; i < shape.rank(); ++i) {
-    if (shape[i] == -1) {
-      check(open < 0, "Tensor::view: at most one extent may be -1, got {}", shape);
-      open = i;
-    } else {
-      known *= shape[i];
-    }
-  }
-  if (open >= 0) {
-    check(known > 0 && numel_ % known == 0, "Tensor::view: {} elements cannot be seen as {}", numel_, shape);
-    wanted[open] = numel_ / known;
-  }
-  check(wanted.numel() == numel_, "Tensor::view: {} elements cannot be seen as {}", numel_, shape);
-  return {storage_, wanted, wanted.contiguous_strides(), offset_, dtype_};
-}
-
-Tensor Tensor::transpose(int dim0, int dim1) const {
-  Shape shape = shape_, strides = strides_;
-  std::swap(shape[dim0], shape[dim1]);
-  std::swap(strides[dim0], strides[dim1]);
-  return {storage_, shape, strides, offset_, dtype_};
-}
-
-Tensor Tensor::permute(std::initializer_list<int> order) const {
-  check(static_cast<int>(order.size()) == rank(), "Tensor::permute: {} dims named for shape {}", order.size(), shape_);
-  Shape shape = shape_, strides = strides_;
-  uint32_t seen = 0;
-  int i = 0;
-  for (const int dim : order) {
-    check(dim >= 0 && dim < rank() && (seen >> dim & 1U) == 0, "Tensor::permute: dim {} is out of range or named twice", dim);
-    seen |= 1U << dim;
-    shape[i] = shape_[dim];
-    strides[i++] = strides_[dim];
-  }
-  return {storage_, shape, strides, offset_, dtype_};
-}
-
-Tensor Tensor::narrow(int dim, int64_t start, int64_t length) const {
-  check(start >= 0 && length >= 0 && start <= shape_[dim] - length,
-        "Tensor::narrow: {} entries from {} on, of dim {} of shape {}", length, start, dim, shape_);
-  return {storage_, shape_.with(dim, length), strides_, offset_ + start * strides_[dim], dtype_};
-}
-
-Tensor Tensor::expand(const Shape& shape) const {
-  check(broadcast_shapes("Tensor::expand", shape_, shape) == shape, "Tensor::expand: {} cannot be stretched to {}", shape_,
-        shape);
-  return {storage_, shape, broadcast_strides(shape_, strides_, shape), offset_, dtype_};
 }
 
 Tensor Tensor::contiguous() const { return is_contiguous() ? *this : clone(); }
@@ -175,20 +175,31 @@ Tensor Tensor::reshape(const Shape& shape) const { return contiguous().view(shap
 Tensor Tensor::clone(Category category) const { return to(dtype_, category); }
 
 Tensor Tensor::to(DType dtype, Category category) const {
-  Tensor copy = empty(shape_, dtype, category);
+  Tensor copy = empty(device(), shape_, dtype, category);
+  copy.copy_from(*this);
+  return copy;
+}
+
+Tensor Tensor::to(Device device, Category category) const {
+  if (device == this->device()) {
+    return *this;
+  }
+  Tensor copy = empty(device, shape_, dtype_, category);
   copy.copy_from(*this);
   return copy;
 }
 
 void Tensor::fill(double value) {
-  dispatch_all(dtype_, [&]<typename T>() {
-    const T element = static_cast<T>(value);
-    if (is_contiguous()) {
-      std::fill_n(mutable_data<T>(), numel_, element);
-    } else {
-      kernels::fill_strided(mutable_data<T>(), shape_, strides_, element);
-    }
-  });
+  if (numel_ > 0) {
+    kernels::tables_on(device().kind).fill(dtype_, mutable_raw_data(), shape_, strides_, value);
+  }
+}
+
+void Tensor::zero() {
+  require_contiguous("zero");
+  if (numel_ > 0) {
+    zero_bytes(device(), mutable_raw_data(), static_cast<size_t>(bytes()));
+  }
 }
 
 void Tensor::copy_from(const Tensor& source) {
@@ -196,16 +207,33 @@ void Tensor::copy_from(const Tensor& source) {
   if (numel_ == 0) {
     return;
   }
+  if (source.device() == device()) {
+    copy_within_device(source);
+  } else {
+    copy_across_devices(source);
+  }
+}
+
+void Tensor::copy_within_device(const Tensor& source) {
   // A transpose of a matrix into itself would overwrite what it has yet to read.
   const bool overlapping = shares_storage(source) && !(strides_ == source.strides() && offset_ == source.offset());
   const Tensor from = overlapping ? source.clone() : source;
   const bool flat = is_contiguous() && from.is_contiguous();  // one run instead of one per row
-  const Shape shape = flat ? Shape{numel_} : shape_, to_strides = flat ? Shape{1} : strides_;
-  dispatch_all(dtype_, [&]<typename T>() {
-    dispatch_all(from.dtype(), [&]<typename S>() {
-      kernels::copy_strided(mutable_data<T>(), to_strides, from.data<S>(), flat ? Shape{1} : from.strides(), shape);
-    });
-  });
+  kernels::tables_on(device().kind)
+      .copy_strided(dtype_, mutable_raw_data(), flat ? Shape{1} : strides_, from.dtype(), from.raw_data(),
+                    flat ? Shape{1} : from.strides(), flat ? Shape{numel_} : shape_);
+}
+
+// Only contiguous bytes travel: the one side packs and converts, the other unpacks.
+void Tensor::copy_across_devices(const Tensor& source) {
+  const Tensor packed = source.dtype() == dtype_ ? source.contiguous() : source.to(dtype_);
+  if (is_contiguous()) {
+    gpu().copy(mutable_raw_data(), packed.raw_data(), static_cast<size_t>(bytes()));
+    return;
+  }
+  Tensor arrived = empty(device(), shape_, dtype_);
+  arrived.copy_across_devices(packed);
+  copy_within_device(arrived);
 }
 
 void check_shape(std::string_view who, const Tensor& tensor, const Shape& shape) {

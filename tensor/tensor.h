@@ -23,8 +23,11 @@ class Tensor {
   /// Undefined: no storage. Only `defined` may be asked of it.
   Tensor() = default;
 
-  // Made anew, contiguous, from the current allocator. `empty` leaves the elements undefined.
+  // Made anew, contiguous, from the current allocator, and so on its device; or on `device`, from the allocator that is current for
+  // it. `empty` leaves the elements undefined.
   static Tensor empty(const Shape& shape, DType dtype = DType::F32, Category category = Category::Activations);
+  static Tensor empty(Device device, const Shape& shape, DType dtype = DType::F32, Category category = Category::Activations);
+  static Tensor zeros(Device device, const Shape& shape, DType dtype = DType::F32, Category category = Category::Activations);
   static Tensor zeros(const Shape& shape, DType dtype = DType::F32, Category category = Category::Activations);
   static Tensor full(const Shape& shape, double value, DType dtype = DType::F32, Category category = Category::Activations);
   /// Copies `values`, whose number must be that of `shape`.
@@ -55,6 +58,7 @@ class Tensor {
   bool shares_storage(const Tensor& other) const { return defined() && storage_ == other.storage_; }
   uint64_t version() const { return storage_ == nullptr ? 0 : storage_->version(); }
 
+  // Pointers are into the memory of `device`: those of a GPU are for kernels and copies, the host cannot follow them.
   /// First element, to read. Throws unless `T` is the dtype.
   template <typename T>
   const T* data() const {
@@ -65,15 +69,15 @@ class Tensor {
   T* mutable_data() {
     return reinterpret_cast<T*>(mutable_raw(dtype_of<T>));
   }
-  /// All elements in order. Throws unless contiguous.
+  /// All elements in order. Throws unless contiguous, and on the host.
   template <typename T>
   std::span<const T> span() const {
-    require_contiguous("span");
+    require_on_host("span");
     return {data<T>(), static_cast<size_t>(numel_)};
   }
   template <typename T>
   std::span<T> mutable_span() {
-    require_contiguous("mutable_span");
+    require_on_host("mutable_span");
     return {mutable_data<T>(), static_cast<size_t>(numel_)};
   }
   const std::byte* raw_data() const;
@@ -86,7 +90,7 @@ class Tensor {
   /// was saved for backward holds. With `changed` the content will be another, and the version grows.
   std::byte* refill_storage(bool changed);
   bool released() const { return storage_ != nullptr && storage_->released(); }
-  /// The only element, as a double. Throws unless there is exactly one.
+  /// The only element, as a double. Throws unless there is exactly one. Waits for the device, as the next two do.
   double item() const;
   /// Element `i` in row-major order, as a double. For tests and messages: slow.
   double at(int64_t i) const;
@@ -109,19 +113,28 @@ class Tensor {
   /// `view` if contiguous, else a copy in the new shape.
   Tensor reshape(const Shape& shape) const;
   Tensor clone(Category category = Category::Activations) const;
+  /// On `device`: this handle if it is there already, else a contiguous copy. To the host: waits for the device.
+  Tensor to(Device device, Category category = Category::Activations) const;
   /// Converted to `dtype` (a copy, also when it is the same).
   Tensor to(DType dtype, Category category = Category::Activations) const;
 
   // In place: they change the storage that this handle looks at.
   void fill(double value);
-  /// Copies the elements of `source` (same shape, any strides; the dtype is converted) into this view.
+  /// Copies the elements of `source` (same shape, any strides, any device; the dtype is converted) into this view.
   void copy_from(const Tensor& source);
+  /// All bits zero. Throws unless contiguous.
+  void zero();
 
  private:
   Tensor(std::shared_ptr<Storage> storage, const Shape& shape, const Shape& strides, int64_t offset, DType dtype);
   const std::byte* raw(DType wanted) const;
   std::byte* mutable_raw(DType wanted);
   void require_contiguous(std::string_view who) const;
+  void require_on_host(std::string_view who) const;
+  void copy_within_device(const Tensor& source);
+  void copy_across_devices(const Tensor& source);
+  static Tensor made(const Shape& shape, DType dtype, Category category, const std::shared_ptr<Allocator>& owner);
+  static Tensor from_bytes(const void* values, int64_t count, const Shape& shape, DType dtype);
   void require_bytes() const;
 
   std::shared_ptr<Storage> storage_;
@@ -138,10 +151,7 @@ void check_dtype(std::string_view who, const Tensor& tensor, DType dtype);
 
 template <typename T>
 Tensor Tensor::from(std::span<const T> values, const Shape& shape) {
-  check(static_cast<int64_t>(values.size()) == shape.numel(), "Tensor::from: {} values for shape {}", values.size(), shape);
-  Tensor made = empty(shape, dtype_of<T>);
-  std::copy(values.begin(), values.end(), made.mutable_data<T>());
-  return made;
+  return from_bytes(values.data(), static_cast<int64_t>(values.size()), shape, dtype_of<T>);
 }
 
 }  // namespace ringlet

@@ -8,8 +8,8 @@
 namespace ringlet {
 
 struct SummedLoss {
-  Var sum;            // []  Σ over counted rows of  log Σ_v exp(z_v) − z_label
-  int64_t count = 0;  //     how many rows were counted
+  Var sum;               // []  Σ over counted rows of  log Σ_v exp(z_v) − z_label
+  Later<int64_t> count;  //     how many rows were counted
 };
 
 /// logits: [..., V]   targets: [...] of i32. Rows whose target is `kIgnoreIndex` are not counted and get a gradient of exactly zero;

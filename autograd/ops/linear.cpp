@@ -1,7 +1,6 @@
 #include "autograd/ops/linear.h"
 
 #include "autograd/record.h"
-#include "tensor/ops/arithmetic.h"
 #include "tensor/ops/matmul.h"
 #include "tensor/ops/reduce.h"
 
@@ -45,11 +44,7 @@ Var linear(const Var& x, const Var& weight, const Var& bias) {
   check(x.rank() >= 1 && weight.rank() == 2 && x.dim(-1) == weight.dim(0),
         "linear: x must be [..., K] and the weight [K, N], got {} and {}", x.shape(), weight.shape());
   const Tensor rows = rows_of(x.data());
-  Tensor y = matmul(rows, weight.data());
-  if (bias.defined()) {
-    check_shape("linear: bias", bias.data(), {weight.dim(1)});
-    add_into(y, bias.data());
-  }
+  const Tensor y = bias.defined() ? linear(rows, weight.data(), bias.data()) : matmul(rows, weight.data());
   return record(y.view(x.shape().with(-1, weight.dim(1))), {x, weight, bias},
                 LinearRule{.x_shape = x.shape(),
                            .x = saved_for(weight, rows),

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <bit>
+#include <deque>
 #include <new>
 #include <utility>
 
 #include "tensor/base/check.h"
+#include "tensor/base/gpu.h"
 
 namespace ringlet {
 namespace {
@@ -24,7 +26,20 @@ class SystemArena final : public Arena {
   void release(void* block, size_t) noexcept override { ::operator delete (block, std::align_val_t{kAlignment}); }
 };
 
-thread_local std::shared_ptr<Allocator> current_allocator;
+thread_local AllocatorScope* innermost = nullptr;
+// What a thread has without a scope, by device.
+thread_local std::deque<std::shared_ptr<Allocator>> own_allocators;
+
+const std::shared_ptr<Allocator>& own_on(Device device) {
+  for (const std::shared_ptr<Allocator>& own : own_allocators) {
+    if (own->device() == device) {
+      return own;
+    }
+  }
+  const bool cpu = device.kind == Device::Kind::Cpu;
+  own_allocators.push_back(std::make_shared<Allocator>(cpu ? system_arena() : gpu().memory(device.index)));
+  return own_allocators.back();
+}
 
 }  // namespace
 
@@ -41,7 +56,7 @@ std::string_view name_of(Category category) {
   return "?";
 }
 
-Allocator::Allocator(std::shared_ptr<Arena> arena) : arena_(std::move(arena)) {}
+Allocator::Allocator(std::shared_ptr<Arena> arena) : arena_(std::move(arena)), device_(arena_->device()) {}
 
 Allocator::~Allocator() {
   trim();
@@ -143,15 +158,21 @@ void Allocator::trim() {
 }
 
 const std::shared_ptr<Allocator>& Allocator::current() {
-  if (current_allocator == nullptr) {
-    current_allocator = std::make_shared<Allocator>();
+  return innermost != nullptr ? innermost->allocator_ : own_on(Device{});
+}
+
+const std::shared_ptr<Allocator>& Allocator::on(Device device) {
+  for (const AllocatorScope* scope = innermost; scope != nullptr; scope = scope->outer_) {
+    if (scope->allocator_->device() == device) {
+      return scope->allocator_;
+    }
   }
-  return current_allocator;
+  return own_on(device);
 }
 
 AllocatorScope::AllocatorScope(std::shared_ptr<Allocator> allocator)
-    : previous_(std::exchange(current_allocator, std::move(allocator))) {}
+    : allocator_(std::move(allocator)), outer_(std::exchange(innermost, this)) {}
 
-AllocatorScope::~AllocatorScope() { current_allocator = std::move(previous_); }
+AllocatorScope::~AllocatorScope() { innermost = outer_; }
 
 }  // namespace ringlet

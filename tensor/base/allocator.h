@@ -55,6 +55,9 @@ class Allocator {
   /// Counts memory that is not the allocator's (a mapping that processes share) as held, or with a negative number as given back.
   void count(int64_t bytes, Category category);
 
+  /// Where its blocks lie.
+  Device device() const { return device_; }
+
   MemoryLedger ledger() const;
   /// Peaks start anew from what is live now.
   void reset_peaks();
@@ -63,6 +66,8 @@ class Allocator {
 
   /// The allocator that tensors made on this thread come from: the innermost `AllocatorScope`, else one of the thread's own.
   static const std::shared_ptr<Allocator>& current();
+  /// The same among those of one device: the innermost `AllocatorScope` whose allocator is `device`'s, else one of the thread's own.
+  static const std::shared_ptr<Allocator>& on(Device device);
 
   /// The size class that holds `bytes`: a multiple of 64, at most 1/4 more than asked for above 256.
   static size_t rounded(size_t bytes);
@@ -72,6 +77,7 @@ class Allocator {
   void* take_from_slab(size_t bytes);
 
   std::shared_ptr<Arena> arena_;
+  Device device_;
   mutable std::mutex mutex_;
   MemoryLedger ledger_;
   std::unordered_map<size_t, std::vector<void*>> free_;  // by rounded size
@@ -84,7 +90,7 @@ class Allocator {
   size_t uncut_ = 0;
 };
 
-/// While it lives, tensors made on this thread come from `allocator`.
+/// While it lives, tensors made on this thread come from `allocator`, and so lie on its device.
 class AllocatorScope {
  public:
   explicit AllocatorScope(std::shared_ptr<Allocator> allocator);
@@ -93,7 +99,9 @@ class AllocatorScope {
   AllocatorScope& operator=(const AllocatorScope&) = delete;
 
  private:
-  std::shared_ptr<Allocator> previous_;
+  friend class Allocator;
+  std::shared_ptr<Allocator> allocator_;
+  AllocatorScope* outer_;
 };
 
 }  // namespace ringlet

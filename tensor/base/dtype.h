@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "tensor/base/bf16.h"
@@ -43,6 +44,10 @@ template <> struct DTypeOf<int32_t> { static constexpr DType value = DType::I32;
 template <> struct DTypeOf<int64_t> { static constexpr DType value = DType::I64; };
 template <> struct DTypeOf<uint8_t> { static constexpr DType value = DType::U8; };
 // clang-format on
+
+/// The type in which numbers of type T are added up: f32 for bf16, else T.
+template <typename T>
+using Accumulator = std::conditional_t<std::is_same_v<T, bf16>, float, T>;
 
 /// The dtype whose elements are a C++ `T`.
 template <typename T>

@@ -1,7 +1,6 @@
 #include "tensor/ops/arithmetic.h"
 
-#include "tensor/kernels/cpu/arithmetic.h"
-#include "tensor/kernels/cpu/elementwise.h"
+#include "tensor/ops/dispatch.h"
 
 namespace ringlet {
 namespace {
@@ -10,31 +9,30 @@ using kernels::Arithmetic;
 
 Tensor broadcast(std::string_view who, Arithmetic op, const Tensor& a, const Tensor& b) {
   check(a.dtype() == b.dtype(), "{}: dtypes differ, {} and {}", who, a.dtype(), b.dtype());
-  return dispatch_real(who, a.dtype(), [&]<typename T>() {
+  check_same_device(who, a, {&b});
+  return with_kernels(who, a, [&]<typename T>(const kernels::Table<T>& kernel) {
     const Shape shape = a.shape() == b.shape() ? a.shape() : broadcast_shapes(who, a.shape(), b.shape());
-    Tensor y = Tensor::empty(shape, a.dtype());
+    Tensor y = Tensor::empty(a.device(), shape, a.dtype());
     const kernels::Runs runs = kernels::merge_runs(shape, y.strides(), broadcast_strides(a.shape(), a.strides(), shape),
                                                    broadcast_strides(b.shape(), b.strides(), shape));
-    kernels::arithmetic(op, runs, y.mutable_data<T>(), a.data<T>(), b.data<T>());
+    kernel.arithmetic(op, runs, y.mutable_data<T>(), a.data<T>(), b.data<T>());
     return y;
   });
 }
 
 Tensor with_number(std::string_view who, Arithmetic op, const Tensor& x, double c) {
-  return dispatch_real(who, x.dtype(), [&]<typename T>() {
-    Tensor y = Tensor::empty(x.shape(), x.dtype());
+  return with_kernels(who, x, [&]<typename T>(const kernels::Table<T>& kernel) {
+    Tensor y = Tensor::empty(x.device(), x.shape(), x.dtype());
     const kernels::Runs runs = kernels::merge_runs(x.shape(), y.strides(), x.strides(), Shape::filled(x.rank(), 0));
-    const T number = static_cast<T>(c);
-    kernels::arithmetic(op, runs, y.mutable_data<T>(), x.data<T>(), &number);
+    kernel.arithmetic_number(op, runs, y.mutable_data<T>(), x.data<T>(), static_cast<T>(c));
     return y;
   });
 }
 
 void number_into(std::string_view who, Arithmetic op, Tensor& x, double c) {
-  dispatch_real(who, x.dtype(), [&]<typename T>() {
+  with_kernels(who, x, [&]<typename T>(const kernels::Table<T>& kernel) {
     const kernels::Runs runs = kernels::merge_runs(x.shape(), x.strides(), x.strides(), Shape::filled(x.rank(), 0));
-    const T number = static_cast<T>(c);
-    kernels::arithmetic_into(op, runs, x.mutable_data<T>(), &number);
+    kernel.arithmetic_number_into(op, runs, x.mutable_data<T>(), static_cast<T>(c));
   });
 }
 
@@ -49,10 +47,10 @@ Tensor operator+(const Tensor& x, double c) { return with_number("add", Arithmet
 Tensor operator*(const Tensor& x, double c) { return with_number("multiply", Arithmetic::Multiply, x, c); }
 
 Tensor operator-(const Tensor& x) {
-  return dispatch_real("negate", x.dtype(), [&]<typename T>() {
-    Tensor y = Tensor::empty(x.shape(), x.dtype());
-    kernels::elementwise(kernels::Function::Negate, kernels::merge_runs(x.shape(), y.strides(), x.strides(), x.strides()),
-                         y.mutable_data<T>(), x.data<T>());
+  return with_kernels("negate", x, [&]<typename T>(const kernels::Table<T>& kernel) {
+    Tensor y = Tensor::empty(x.device(), x.shape(), x.dtype());
+    kernel.elementwise(kernels::Function::Negate, kernels::merge_runs(x.shape(), y.strides(), x.strides(), x.strides()),
+                       y.mutable_data<T>(), x.data<T>());
     return y;
   });
 }
@@ -64,10 +62,11 @@ void add_into(Tensor& x, const Tensor& y) {
   // Where x and y look at the same elements in different places, y must be read before any of x is written.
   const bool overlapping = x.shares_storage(y) && !(x.offset() == y.offset() && x.strides() == y.strides());
   const Tensor addend = overlapping ? y.clone() : y;
-  dispatch_real("add_into", x.dtype(), [&]<typename T>() {
+  check_same_device("add_into", x, {&y});
+  with_kernels("add_into", x, [&]<typename T>(const kernels::Table<T>& kernel) {
     const kernels::Runs runs = kernels::merge_runs(x.shape(), x.strides(), x.strides(),
                                                    broadcast_strides(addend.shape(), addend.strides(), x.shape()));
-    kernels::arithmetic_into(Arithmetic::Add, runs, x.mutable_data<T>(), addend.data<T>());
+    kernel.arithmetic_into(Arithmetic::Add, runs, x.mutable_data<T>(), addend.data<T>());
   });
 }
 

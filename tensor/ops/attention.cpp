@@ -1,6 +1,6 @@
 #include "tensor/ops/attention.h"
 
-#include "tensor/kernels/cpu/attention.h"
+#include "tensor/ops/dispatch.h"
 
 namespace ringlet {
 namespace {
@@ -17,21 +17,12 @@ kernels::AttentionSizes check_sizes(std::string_view who, const Tensor& qkv, int
 }
 
 // [2, B, T]: how many keys each row sees, and the positions of the keys that are no padding, in front of each row.
-Tensor number_keys(const kernels::AttentionSizes& s, const Tensor& key_padding) {
-  Tensor numbered = Tensor::empty({2, s.B, s.T}, DType::I32);
+Tensor number_keys(const kernels::AttentionSizes& s, Device device, const Tensor& key_padding) {
+  Tensor numbered = Tensor::empty(device, {2, s.B, s.T}, DType::I32);
   const Tensor padding = key_padding.defined() ? key_padding.contiguous() : Tensor();
-  const uint8_t* padded = padding.defined() ? padding.data<uint8_t>() : nullptr;
   int32_t* seen = numbered.mutable_data<int32_t>();
-  int32_t* kept = seen + s.B * s.T;
-  for (int64_t b = 0; b < s.B; ++b) {
-    int32_t count = 0;
-    for (int64_t j = 0; j < s.T; ++j) {
-      if (padded == nullptr || padded[b * s.T + j] == 0) {
-        kept[b * s.T + count++] = static_cast<int32_t>(j);
-      }
-      seen[b * s.T + j] = count;
-    }
-  }
+  kernels::tables_on(device.kind)
+      .attention_keys(s.B, s.T, padding.defined() ? padding.data<uint8_t>() : nullptr, seen, seen + s.B * s.T);
   return numbered;
 }
 
@@ -40,8 +31,9 @@ kernels::AttentionKeys keys_of(const Tensor& numbered, const Tensor& key_padding
   return {seen, key_padding.defined() ? seen + numbered.numel() / 2 : nullptr};
 }
 
-Tensor scratch_for(const kernels::AttentionSizes& s, const Tensor& key_padding, DType dtype) {
-  return Tensor::empty({kernels::attention_slots(s), kernels::attention_scratch(s, key_padding.defined())}, dtype);
+Tensor scratch_for(const kernels::AttentionSizes& s, const Tensor& qkv, const Tensor& key_padding) {
+  return Tensor::empty(qkv.device(), {kernels::tables_on(qkv.device().kind).attention_scratch(s, key_padding.defined())},
+                       qkv.dtype());
 }
 
 void check_probability(std::string_view who, double p) {
@@ -53,16 +45,18 @@ void check_probability(std::string_view who, double p) {
 Attended attention(const Tensor& qkv, int64_t heads, const Tensor& key_padding, const AttentionDropout& dropout) {
   const kernels::AttentionSizes s = check_sizes("attention", qkv, heads, key_padding);
   check_probability("attention", dropout.probability);
-  const Tensor rows = qkv.contiguous(), keys = number_keys(s, key_padding);
+  check_same_device("attention", qkv, {&key_padding});
+  const Tensor rows = qkv.contiguous(), keys = number_keys(s, qkv.device(), key_padding);
   const RandomStream stream(dropout.seed, dropout.purpose, dropout.index);
-  return dispatch_real("attention", qkv.dtype(), [&]<typename T>() {
-    Attended out{Tensor::empty({s.B, s.T, s.H * s.D}, qkv.dtype()), Tensor::empty({s.B, s.H, s.T}, DType::F64)};
+  return with_kernels("attention", qkv, [&]<typename T>(const kernels::Table<T>& kernel) {
+    Attended out{Tensor::empty(qkv.device(), {s.B, s.T, s.H * s.D}, qkv.dtype()),
+                 Tensor::empty(qkv.device(), {s.B, s.H, s.T}, DType::F64)};
     if (qkv.numel() == 0) {
       return out;
     }
-    Tensor scratch = scratch_for(s, key_padding, qkv.dtype());
-    kernels::attention(s, keys_of(keys, key_padding), {dropout.probability, &stream}, rows.data<T>(), out.y.mutable_data<T>(),
-                       out.log_sum.mutable_data<double>(), scratch.mutable_data<T>());
+    Tensor scratch = scratch_for(s, qkv, key_padding);
+    kernel.attention(s, keys_of(keys, key_padding), {dropout.probability, &stream}, rows.data<T>(), out.y.mutable_data<T>(),
+                     out.log_sum.mutable_data<double>(), scratch.mutable_data<T>());
     return out;
   });
 }
@@ -71,20 +65,20 @@ Tensor attention_backward(const Tensor& dy, const Tensor& qkv, const Attended& f
                           const Tensor& key_padding, const AttentionDropout& dropout) {
   const kernels::AttentionSizes s = check_sizes("attention_backward", qkv, heads, key_padding);
   check_probability("attention_backward", dropout.probability);
+  check_same_device("attention_backward", qkv, {&dy, &forward.log_sum, &key_padding});
   check_shape("attention_backward: dy", dy, {s.B, s.T, s.H * s.D});
   check_dtype("attention_backward: dy", dy, qkv.dtype());
   check_shape("attention_backward: log_sum", forward.log_sum, {s.B, s.H, s.T});
-  const Tensor rows = qkv.contiguous(), gradient = dy.contiguous(), keys = number_keys(s, key_padding);
+  const Tensor rows = qkv.contiguous(), gradient = dy.contiguous(), keys = number_keys(s, qkv.device(), key_padding);
   const RandomStream stream(dropout.seed, dropout.purpose, dropout.index);
-  return dispatch_real("attention_backward", qkv.dtype(), [&]<typename T>() {
-    Tensor dqkv = Tensor::zeros(qkv.shape(), qkv.dtype());
+  return with_kernels("attention_backward", qkv, [&]<typename T>(const kernels::Table<T>& kernel) {
+    Tensor dqkv = Tensor::zeros(qkv.device(), qkv.shape(), qkv.dtype());
     if (qkv.numel() == 0) {
       return dqkv;
     }
-    Tensor scratch = scratch_for(s, key_padding, qkv.dtype());
-    kernels::attention_backward(s, keys_of(keys, key_padding), {dropout.probability, &stream}, gradient.data<T>(),
-                                rows.data<T>(), forward.log_sum.data<double>(), dqkv.mutable_data<T>(),
-                                scratch.mutable_data<T>());
+    Tensor scratch = scratch_for(s, qkv, key_padding);
+    kernel.attention_backward(s, keys_of(keys, key_padding), {dropout.probability, &stream}, gradient.data<T>(), rows.data<T>(),
+                              forward.log_sum.data<double>(), dqkv.mutable_data<T>(), scratch.mutable_data<T>());
     return dqkv;
   });
 }

@@ -2,6 +2,7 @@
 // probability that may be zero.
 #pragma once
 
+#include "tensor/later.h"
 #include "tensor/tensor.h"
 
 namespace ringlet {
@@ -10,13 +11,12 @@ namespace ringlet {
 inline constexpr int32_t kIgnoreIndex = -100;
 
 struct CrossEntropy {
-  Tensor sum;         // []     Σ over counted rows of  log Σ_v exp(z_v) − z_label, summed in f64, in the logits' dtype
-  int64_t count = 0;  //        how many rows were counted
-  Tensor
-      log_sum;  // [N]    log Σ_v exp(z_v) per counted row, else 0; f64, so that large logits keep the digits of exp(z − log_sum)
+  Tensor sum;  // []     Σ over counted rows of  log Σ_v exp(z_v) − z_label, in f64, rounded to the logits' dtype (bf16: f32)
+  Later<int64_t> count;  //        how many rows were counted
+  Tensor log_sum;        // [N]    log Σ_v exp(z_v) per counted row, else 0; f64, so that exp(z − log_sum) keeps its digits
 };
-/// logits: [N, V] f32 / f64   targets: [N] i32. A label outside 0 .. V-1 that is not `kIgnoreIndex` is an `Error` naming position,
-/// label and V.
+/// logits: [N, V]   targets: [N] i32. A label outside 0 .. V-1 that is not `kIgnoreIndex` is an `Error` naming position,
+/// label and V; on a device that `Error` comes from the next wait for it.
 CrossEntropy cross_entropy(const Tensor& logits, const Tensor& targets);
 
 /// dz = d · (exp(z − log_sum) − onehot(label)), zero in rows not counted.  d: [] (the gradient of the sum).

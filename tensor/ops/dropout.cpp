@@ -1,6 +1,6 @@
 #include "tensor/ops/dropout.h"
 
-#include "tensor/kernels/cpu/dropout.h"
+#include "tensor/ops/dispatch.h"
 
 namespace ringlet {
 
@@ -10,9 +10,9 @@ Tensor dropout(const Tensor& x, double p, const RandomStream& stream, uint64_t f
     return x.clone();
   }
   const Tensor v = x.contiguous();
-  return dispatch_real("dropout", v.dtype(), [&]<typename T>() {
-    Tensor y = Tensor::empty(v.shape(), v.dtype());
-    kernels::dropout(v.data<T>(), y.mutable_data<T>(), v.numel(), p, stream, first);
+  return with_kernels("dropout", v, [&]<typename T>(const kernels::Table<T>& kernel) {
+    Tensor y = Tensor::empty(v.device(), v.shape(), v.dtype());
+    kernel.dropout(v.data<T>(), y.mutable_data<T>(), v.numel(), p, stream, first);
     return y;
   });
 }

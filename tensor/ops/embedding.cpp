@@ -1,15 +1,13 @@
 #include "tensor/ops/embedding.h"
 
-#include "tensor/kernels/cpu/embedding.h"
+#include "tensor/ops/dispatch.h"
 
 namespace ringlet {
 namespace {
 
-void check_ids(std::string_view who, const Tensor& ids, int64_t rows) {
-  const std::span<const int32_t> all = ids.span<int32_t>();
-  for (size_t i = 0; i < all.size(); ++i) {
-    check(all[i] >= 0 && all[i] < rows, "{}: id {} at position {}, V = {}, ids are 0 .. {}", who, all[i], i, rows, rows - 1);
-  }
+void check_ids(std::string_view who, const Tensor& table, const Tensor& ids, int64_t rows) {
+  check_same_device(who, table, {&ids});
+  kernels::tables_on(ids.device().kind).check_ids(ids.data<int32_t>(), ids.numel(), rows);
 }
 
 // [..., C] for ids of shape [...].
@@ -28,10 +26,10 @@ Tensor embedding(const Tensor& table, const Tensor& ids) {
   check_dtype("embedding: ids", ids, DType::I32);
   check(ids.rank() < kMaxDims, "embedding: ids have at most {} dims, got {}", kMaxDims - 1, ids.shape());
   const Tensor rows = table.contiguous(), positions = ids.contiguous();
-  check_ids("embedding", positions, table.dim(0));
-  return dispatch_real("embedding", table.dtype(), [&]<typename T>() {
-    Tensor y = Tensor::empty(with_columns(ids.shape(), table.dim(1)), table.dtype());
-    kernels::embedding(rows.data<T>(), positions.data<int32_t>(), y.mutable_data<T>(), ids.numel(), table.dim(1));
+  check_ids("embedding", table, positions, table.dim(0));
+  return with_kernels("embedding", table, [&]<typename T>(const kernels::Table<T>& kernel) {
+    Tensor y = Tensor::empty(table.device(), with_columns(ids.shape(), table.dim(1)), table.dtype());
+    kernel.embedding(rows.data<T>(), positions.data<int32_t>(), y.mutable_data<T>(), ids.numel(), table.dim(1), table.dim(0));
     return y;
   });
 }
@@ -42,11 +40,11 @@ Tensor embedding_backward(const Tensor& dy, const Tensor& ids, int64_t rows) {
   const int64_t C = dy.dim(-1);
   check_shape("embedding_backward: dy", dy, with_columns(ids.shape(), C));
   const Tensor positions = ids.contiguous();
-  check_ids("embedding_backward", positions, rows);
+  check_ids("embedding_backward", dy, positions, rows);
   const Tensor gradient = dy.dtype() == DType::BF16 ? dy.to(DType::F32) : dy.contiguous();
-  return dispatch_real("embedding_backward", gradient.dtype(), [&]<typename T>() {
-    Tensor dtable = Tensor::zeros({rows, C}, gradient.dtype());
-    kernels::embedding_backward(gradient.data<T>(), positions.data<int32_t>(), dtable.mutable_data<T>(), ids.numel(), C);
+  return with_kernels("embedding_backward", gradient, [&]<typename T>(const kernels::Table<T>& kernel) {
+    Tensor dtable = Tensor::zeros(dy.device(), {rows, C}, gradient.dtype());
+    kernel.embedding_backward(gradient.data<T>(), positions.data<int32_t>(), dtable.mutable_data<T>(), ids.numel(), C, rows);
     return dtable;
   });
 }

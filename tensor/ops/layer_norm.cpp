@@ -1,6 +1,6 @@
 #include "tensor/ops/layer_norm.h"
 
-#include "tensor/kernels/cpu/layer_norm.h"
+#include "tensor/ops/dispatch.h"
 
 namespace ringlet {
 namespace {
@@ -18,11 +18,14 @@ LayerNormed layer_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta,
     check_vector("layer_norm: beta", beta, x);
   }
   const Tensor v = x.contiguous(), scale = gamma.contiguous(), shift = beta.defined() ? beta.contiguous() : beta;
-  return dispatch_real("layer_norm", x.dtype(), [&]<typename T>() {
+  check_same_device("layer_norm", x, {&gamma, &beta});
+  return with_kernels("layer_norm", x, [&]<typename T>(const kernels::Table<T>& kernel) {
+    using Sum = Accumulator<T>;
     const int64_t rows = x.shape().rows();
-    LayerNormed out{Tensor::empty(x.shape(), x.dtype()), Tensor::empty({rows}, x.dtype()), Tensor::empty({rows}, x.dtype())};
-    kernels::layer_norm(v.data<T>(), scale.data<T>(), shift.defined() ? shift.data<T>() : nullptr, static_cast<T>(eps),
-                        out.y.mutable_data<T>(), out.mean.mutable_data<T>(), out.rstd.mutable_data<T>(), rows, x.dim(-1));
+    LayerNormed out{Tensor::empty(x.device(), x.shape(), x.dtype()), Tensor::empty(x.device(), {rows}, dtype_of<Sum>),
+                    Tensor::empty(x.device(), {rows}, dtype_of<Sum>)};
+    kernel.layer_norm(v.data<T>(), scale.data<T>(), shift.defined() ? shift.data<T>() : nullptr, eps, out.y.mutable_data<T>(),
+                      out.mean.mutable_data<Sum>(), out.rstd.mutable_data<Sum>(), rows, x.dim(-1));
     return out;
   });
 }
@@ -35,12 +38,14 @@ LayerNormGrads layer_norm_backward(const Tensor& dy, const Tensor& x, const Tens
   check_shape("layer_norm_backward: mean", mean, {rows});
   check_shape("layer_norm_backward: rstd", rstd, {rows});
   const Tensor d = dy.contiguous(), v = x.contiguous(), scale = gamma.contiguous();
-  return dispatch_real("layer_norm_backward", x.dtype(), [&]<typename T>() {
-    LayerNormGrads grads{Tensor::empty(x.shape(), x.dtype()), Tensor::empty({C}, x.dtype()), Tensor::empty({C}, x.dtype())};
-    const T *mu = mean.data<T>(), *rho = rstd.data<T>();
-    kernels::layer_norm_backward(d.data<T>(), v.data<T>(), scale.data<T>(), mu, rho, grads.dx.mutable_data<T>(), rows, C);
-    kernels::layer_norm_backward_weights(d.data<T>(), v.data<T>(), mu, rho, grads.dgamma.mutable_data<T>(),
-                                         grads.dbeta.mutable_data<T>(), rows, C);
+  check_same_device("layer_norm_backward", x, {&dy, &gamma, &mean, &rstd});
+  return with_kernels("layer_norm_backward", x, [&]<typename T>(const kernels::Table<T>& kernel) {
+    LayerNormGrads grads{Tensor::empty(x.device(), x.shape(), x.dtype()), Tensor::empty(x.device(), {C}, x.dtype()),
+                         Tensor::empty(x.device(), {C}, x.dtype())};
+    const auto *mu = mean.data<Accumulator<T>>(), *rho = rstd.data<Accumulator<T>>();
+    kernel.layer_norm_backward(d.data<T>(), v.data<T>(), scale.data<T>(), mu, rho, grads.dx.mutable_data<T>(), rows, C);
+    kernel.layer_norm_backward_weights(d.data<T>(), v.data<T>(), mu, rho, grads.dgamma.mutable_data<T>(),
+                                       grads.dbeta.mutable_data<T>(), rows, C);
     return grads;
   });
 }

@@ -1,23 +1,18 @@
 #include "tensor/ops/masked_fill.h"
 
-#include "tensor/kernels/cpu/copy.h"
+#include "tensor/ops/dispatch.h"
 
 namespace ringlet {
 
 Tensor masked_fill(const Tensor& x, const Tensor& mask, double value) {
   check_dtype("masked_fill: mask", mask, DType::U8);
+  check_same_device("masked_fill", x, {&mask});
   const Tensor m = mask.expand(x.shape());
   Tensor y = x.clone();
-  dispatch_real("masked_fill", x.dtype(), [&]<typename T>() {
-    T* out = y.mutable_data<T>();
-    const uint8_t* masked = m.data<uint8_t>();
-    const T fill = static_cast<T>(value);
-    kernels::for_each_row(y.shape(), y.strides(), m.strides(),
-                          [&](int64_t a, int64_t b, int64_t length, int64_t, int64_t step) {
-                            for (int64_t i = 0; i < length; ++i) {
-                              out[a + i] = masked[b + i * step] != 0 ? fill : out[a + i];
-                            }
-                          });
+  with_kernels("masked_fill", x, [&]<typename T>(const kernels::Table<T>& kernel) {
+    if (y.numel() > 0) {
+      kernel.masked_fill(y.mutable_data<T>(), m.data<uint8_t>(), m.strides(), y.shape(), static_cast<T>(value));
+    }
   });
   return y;
 }

@@ -1,6 +1,6 @@
 #include "tensor/ops/math.h"
 
-#include "tensor/kernels/cpu/elementwise.h"
+#include "tensor/ops/dispatch.h"
 
 namespace ringlet {
 namespace {
@@ -8,10 +8,10 @@ namespace {
 using kernels::Function;
 
 Tensor apply(std::string_view who, Function function, const Tensor& x) {
-  return dispatch_real(who, x.dtype(), [&]<typename T>() {
-    Tensor y = Tensor::empty(x.shape(), x.dtype());
-    kernels::elementwise(function, kernels::merge_runs(x.shape(), y.strides(), x.strides(), x.strides()), y.mutable_data<T>(),
-                         x.data<T>());
+  return with_kernels(who, x, [&]<typename T>(const kernels::Table<T>& kernel) {
+    Tensor y = Tensor::empty(x.device(), x.shape(), x.dtype());
+    kernel.elementwise(function, kernels::merge_runs(x.shape(), y.strides(), x.strides(), x.strides()), y.mutable_data<T>(),
+                       x.data<T>());
     return y;
   });
 }

@@ -13,6 +13,9 @@ namespace ringlet {
 /// [B, H, K, N]). Pass `x.transpose(-2, -1)` for a transposed operand: it is read in place, no copy is made.
 Tensor matmul(const Tensor& a, const Tensor& b);
 
+/// x·W + b, the bias added last.    x: [M, K]   W: [K, N]   b: [N]   ->   [M, N]
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias);
+
 /// C += A·B for 2-D operands: the chain of each element goes on from the value in `c`. `c` contiguous in its last dim.
 void matmul_add_into(Tensor& c, const Tensor& a, const Tensor& b);
 

@@ -13,7 +13,8 @@ template <typename Draw>
 void fill_by_index(std::string_view who, Tensor& x, uint64_t first, Draw&& draw) {
   constexpr int64_t kWork = 64, kChunk = 256;  // work per number, in additions
   dispatch_real(who, x.dtype(), [&]<typename T>() {
-    Tensor numbers = x.is_contiguous() ? x : Tensor::empty(x.shape(), x.dtype());
+    const bool here = x.is_contiguous() && x.device() == Device{};  // numbers are drawn on the host
+    Tensor numbers = here ? x : Tensor::empty(Device{}, x.shape(), x.dtype());
     T* out = numbers.mutable_data<T>();
     kernels::parallel_ranges(x.numel(), kWork, [&](int64_t begin, int64_t end) {
       double chunk[kChunk];
@@ -23,7 +24,7 @@ void fill_by_index(std::string_view who, Tensor& x, uint64_t first, Draw&& draw)
         std::transform(chunk, chunk + length, out + i, [](double value) { return static_cast<T>(value); });
       }
     });
-    if (!x.is_contiguous()) {
+    if (!here) {
       x.copy_from(numbers);
     }
   });

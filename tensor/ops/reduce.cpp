@@ -1,7 +1,7 @@
 #include "tensor/ops/reduce.h"
 
-#include "tensor/kernels/cpu/reduce.h"
 #include "tensor/ops/arithmetic.h"
+#include "tensor/ops/dispatch.h"
 
 namespace ringlet {
 namespace {
@@ -27,9 +27,9 @@ Split split(const Shape& shape, int dim) {
 
 Tensor sum(const Tensor& x) {
   const Tensor v = operand(x);
-  return dispatch_real("sum", v.dtype(), [&]<typename T>() {
-    Tensor total = Tensor::empty({}, v.dtype());
-    *total.mutable_data<T>() = kernels::sum(v.data<T>(), v.numel());
+  return with_kernels("sum", v, [&]<typename T>(const kernels::Table<T>& kernel) {
+    Tensor total = Tensor::empty(v.device(), {}, v.dtype());
+    kernel.sum(v.data<T>(), total.mutable_data<T>(), 1, v.numel(), 1);
     return total;
   });
 }
@@ -43,10 +43,10 @@ Tensor mean(const Tensor& x) {
 
 Tensor sum(const Tensor& x, int dim) {
   const Tensor v = operand(x);
-  return dispatch_real("sum", v.dtype(), [&]<typename T>() {
+  return with_kernels("sum", v, [&]<typename T>(const kernels::Table<T>& kernel) {
     const Split s = split(v.shape(), dim);
-    Tensor y = Tensor::empty(s.reduced, v.dtype());
-    kernels::sum(v.data<T>(), y.mutable_data<T>(), s.outer, s.n, s.inner);
+    Tensor y = Tensor::empty(v.device(), s.reduced, v.dtype());
+    kernel.sum(v.data<T>(), y.mutable_data<T>(), s.outer, s.n, s.inner);
     return y;
   });
 }
@@ -61,10 +61,10 @@ Tensor mean(const Tensor& x, int dim) {
 Tensor max(const Tensor& x, int dim) {
   check(x.dim(dim) > 0, "max: there is no maximum of no elements, dim {} of shape {}", dim, x.shape());
   const Tensor v = operand(x);
-  return dispatch_real("max", v.dtype(), [&]<typename T>() {
+  return with_kernels("max", v, [&]<typename T>(const kernels::Table<T>& kernel) {
     const Split s = split(v.shape(), dim);
-    Tensor y = Tensor::empty(s.reduced, v.dtype());
-    kernels::max(v.data<T>(), y.mutable_data<T>(), s.outer, s.n, s.inner);
+    Tensor y = Tensor::empty(v.device(), s.reduced, v.dtype());
+    kernel.max(v.data<T>(), y.mutable_data<T>(), s.outer, s.n, s.inner);
     return y;
   });
 }
@@ -92,12 +92,20 @@ Tensor sum_to(const Tensor& x, const Shape& shape) {
 
 double squared_norm(const Tensor& x) {
   const Tensor v = operand(x);
-  return dispatch_real("squared_norm", v.dtype(), [&]<typename T>() { return kernels::squared_norm(v.data<T>(), v.numel()); });
+  Tensor norm = Tensor::empty(v.device(), {}, DType::F64);
+  with_kernels("squared_norm", v, [&]<typename T>(const kernels::Table<T>& kernel) {
+    kernel.squared_norm(v.data<T>(), v.numel(), norm.mutable_data<double>());
+  });
+  return norm.item();
 }
 
 bool all_finite(const Tensor& x) {
   const Tensor v = operand(x);
-  return dispatch_real("all_finite", v.dtype(), [&]<typename T>() { return kernels::all_finite(v.data<T>(), v.numel()); });
+  Tensor finite = Tensor::empty(v.device(), {}, DType::I32);
+  with_kernels("all_finite", v, [&]<typename T>(const kernels::Table<T>& kernel) {
+    kernel.all_finite(v.data<T>(), v.numel(), finite.mutable_data<int32_t>());
+  });
+  return finite.item() != 0.0;
 }
 
 }  // namespace ringlet

@@ -129,7 +129,7 @@ TEST_CASE("a loss that is NaN on one rank is NaN on all [M1]", "[dist]") {
     Linear model(comm, "zero1", {1, 2}, sgd());
     LossSum loss;
     const TokenSum term = model.parallel->forward_backward(floats({1, 1}), {});
-    loss += TokenSum{comm.rank() == 3 ? std::nan("") : term.sum, term.count};
+    loss += TokenSum{comm.rank() == 3 ? std::nan("") : static_cast<double>(term.sum), term.count};
     const StepResult result = model.parallel->finish(loss, 1.0);
     reports[static_cast<size_t>(comm.rank())].expect(!result.finite && std::isnan(result.loss), "loss {}", result.loss);
   });

@@ -81,9 +81,19 @@ std::vector<Whole<T>> row_kernels() {
   const auto one = [](int64_t) { return int64_t{1}; };
   const auto same = [](int64_t n) { return kRows * n; };
   return {
-      {"sum", one, [](const T* a, const T*, T* y, int64_t n) { *y = kernels::sum(a, n); }},
-      {"squared_norm", one, [](const T* a, const T*, T* y, int64_t n) { *y = static_cast<T>(kernels::squared_norm(a, n)); }},
-      {"all_finite", one, [](const T* a, const T*, T* y, int64_t n) { *y = static_cast<T>(kernels::all_finite(a, n)); }},
+      {"sum", one, [](const T* a, const T*, T* y, int64_t n) { kernels::sum(a, y, 1, n, 1); }},
+      {"squared_norm", one,
+       [](const T* a, const T*, T* y, int64_t n) {
+         double sum = 0;
+         kernels::squared_norm(a, n, &sum);
+         *y = static_cast<T>(sum);
+       }},
+      {"all_finite", one,
+       [](const T* a, const T*, T* y, int64_t n) {
+         int32_t finite = 0;
+         kernels::all_finite(a, n, &finite);
+         *y = static_cast<T>(finite);
+       }},
       {"sum over columns", [](int64_t) { return kRows; },
        [](const T* a, const T*, T* y, int64_t n) { kernels::sum(a, y, kRows, n, 1); }},
       {"sum over rows", [](int64_t n) { return n; },
@@ -107,7 +117,7 @@ std::vector<Whole<T>> row_kernels() {
 template <typename T>
 void layer_norm_forward_and_backward(const T* a, const T* b, T* y, int64_t n) {
   T *mean = y + kRows * n, *rstd = mean + kRows, *dx = rstd + kRows, *dgamma = dx + kRows * n, *dbeta = dgamma + n;
-  kernels::layer_norm(a, b, b + n, T(1e-5), y, mean, rstd, kRows, n);
+  kernels::layer_norm(a, b, b + n, 1e-5, y, mean, rstd, kRows, n);
   kernels::layer_norm_backward(b, a, b, mean, rstd, dx, kRows, n);
   kernels::layer_norm_backward_weights(b, a, mean, rstd, dgamma, dbeta, kRows, n);
 }
@@ -119,16 +129,17 @@ void cross_entropy_forward_and_backward(const T* a, const T*, T* y, int64_t n) {
   }
   const int32_t labels[kRows] = {0, -100, static_cast<int32_t>(n - 1)};
   double log_sum[kRows];
-  y[kRows * n] = static_cast<T>(kernels::cross_entropy(a, labels, -100, log_sum, kRows, n));
-  kernels::cross_entropy_backward(T(0.7), a, labels, -100, log_sum, y, kRows, n);
+  kernels::cross_entropy(a, labels, -100, log_sum, y + kRows * n, kRows, n);
+  const T d = T(0.7);
+  kernels::cross_entropy_backward(&d, a, labels, -100, log_sum, y, kRows, n);
 }
 
 template <typename T>
 void embedding_forward_and_backward(const T* a, const T* b, T* y, int64_t n) {
   const int32_t ids[kRows] = {2, 0, 2};
-  kernels::embedding(a, ids, y, kRows, n);
+  kernels::embedding(a, ids, y, kRows, n, kRows);
   std::fill_n(y + kRows * n, kRows * n, T(0));
-  kernels::embedding_backward(b, ids, y + kRows * n, kRows, n);
+  kernels::embedding_backward(b, ids, y + kRows * n, kRows, n, kRows);
 }
 
 template <typename T>

@@ -79,9 +79,23 @@ void arithmetic_into(Arithmetic op, const Runs& runs, T* y, const T* b) {
   with_operation(op, [&](auto f) { loop_into(runs, y, b, f); });
 }
 
+template <typename T>
+void arithmetic_number(Arithmetic op, const Runs& runs, T* y, const T* a, T c) {
+  arithmetic(op, runs, y, a, &c);
+}
+
+template <typename T>
+void arithmetic_number_into(Arithmetic op, const Runs& runs, T* y, T c) {
+  arithmetic_into(op, runs, y, &c);
+}
+
 template void arithmetic(Arithmetic, const Runs&, float*, const float*, const float*);
 template void arithmetic(Arithmetic, const Runs&, double*, const double*, const double*);
 template void arithmetic_into(Arithmetic, const Runs&, float*, const float*);
 template void arithmetic_into(Arithmetic, const Runs&, double*, const double*);
+template void arithmetic_number(Arithmetic, const Runs&, float*, const float*, float);
+template void arithmetic_number(Arithmetic, const Runs&, double*, const double*, double);
+template void arithmetic_number_into(Arithmetic, const Runs&, float*, float);
+template void arithmetic_number_into(Arithmetic, const Runs&, double*, double);
 
 }  // namespace ringlet::kernels

@@ -189,13 +189,23 @@ void backward_head(const AttentionSizes& s, const AttentionDrop& drop, const Hea
 // as long as what it sees. The bits are the same.
 template <typename T>
 int64_t rows_in_block(const T* x, int64_t n) {
-  return all_finite(x, n) ? kQueries : 1;
+  int32_t finite = 0;
+  all_finite(x, n, &finite);
+  return finite != 0 ? kQueries : 1;
 }
+
+// Heads that run at the same time have a slot of scratch each; there is one where they do not.
+int64_t slots_of(const AttentionSizes& s) {
+  const int64_t heads = s.B * s.H;
+  return runs_in_parallel(heads, work_per_head(s)) ? std::min(heads, kSlots) : 1;
+}
+
+int64_t slot_size(const AttentionSizes& s, bool padding) { return (4 * s.T + s.D) * kQueries + (padding ? 4 * s.T * s.D : 0); }
 
 // body(head, scratch) for every head, those of one slot one after the other.
 template <typename T, typename Body>
 void for_each_head(const AttentionSizes& s, const AttentionKeys& keys, const T* qkv, T* scratch, Body&& body) {
-  const int64_t slots = attention_slots(s), size = attention_scratch(s, keys.kept != nullptr), heads = s.B * s.H;
+  const int64_t slots = slots_of(s), size = slot_size(s, keys.kept != nullptr), heads = s.B * s.H;
   parallel_for(slots, work_per_head(s) * heads / slots, [&](int64_t slot) {
     const Scratch<T> own = cut(scratch + slot * size, s);
     for (int64_t index = slot; index < heads; index += slots) {
@@ -206,14 +216,19 @@ void for_each_head(const AttentionSizes& s, const AttentionKeys& keys, const T* 
 
 }  // namespace
 
-int64_t attention_scratch(const AttentionSizes& s, bool padding) {
-  return (4 * s.T + s.D) * kQueries + (padding ? 4 * s.T * s.D : 0);
+void attention_keys(int64_t B, int64_t T, const uint8_t* padded, int32_t* seen, int32_t* kept) {
+  for (int64_t b = 0; b < B; ++b) {
+    int32_t count = 0;
+    for (int64_t j = 0; j < T; ++j) {
+      if (padded == nullptr || padded[b * T + j] == 0) {
+        kept[b * T + count++] = static_cast<int32_t>(j);
+      }
+      seen[b * T + j] = count;
+    }
+  }
 }
 
-int64_t attention_slots(const AttentionSizes& s) {
-  const int64_t heads = s.B * s.H;
-  return runs_in_parallel(heads, work_per_head(s)) ? std::min(heads, kSlots) : 1;
-}
+int64_t attention_scratch(const AttentionSizes& s, bool padding) { return slots_of(s) * slot_size(s, padding); }
 
 template <typename T>
 void attention(const AttentionSizes& s, const AttentionKeys& keys, const AttentionDrop& drop, const T* qkv, T* y,

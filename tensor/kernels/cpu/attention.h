@@ -17,15 +17,17 @@ struct AttentionKeys {
   const int32_t* kept;  // [B, T]   the position of key number 0, 1, …; null when there is no padding
 };
 
+/// Numbers the keys: padded[b, j] != 0 is padding; null pads nothing, and then `kept` is 0 .. T−1.   padded, seen, kept: [B, T]
+void attention_keys(int64_t B, int64_t T, const uint8_t* padded, int32_t* seen, int32_t* kept);
+
 /// A probability of 0 draws nothing; `stream` may then be null.
 struct AttentionDrop {
   double p;
   const RandomStream* stream;
 };
 
-/// Elements of T in one slot of scratch. There is one slot, or one per head where heads run at the same time.
+/// Elements of T that the two kernels need as scratch.
 int64_t attention_scratch(const AttentionSizes& sizes, bool padding);
-int64_t attention_slots(const AttentionSizes& sizes);
 
 /// y: [B, T, C]   log_sum: [B, H, T].
 template <typename T>

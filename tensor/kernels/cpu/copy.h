@@ -55,7 +55,7 @@ void for_each_row(const Shape& shape, const Shape& strides_a, const Shape& strid
 }
 
 template <typename To, typename From>
-void copy_strided(To* to, const Shape& to_strides, const From* from, const Shape& from_strides, const Shape& shape) {
+void copy_rows(To* to, const Shape& to_strides, const From* from, const Shape& from_strides, const Shape& shape) {
   for_each_row(shape, to_strides, from_strides, [&](int64_t a, int64_t b, int64_t length, int64_t step_a, int64_t step_b) {
     To* out = to + a;
     const From* in = from + b;

@@ -32,33 +32,37 @@ void backward_row(T d, const T* z, int64_t label, double log_sum, T* __restrict 
 }  // namespace
 
 template <typename T>
-double cross_entropy(const T* z, const int32_t* labels, int32_t ignored, double* log_sum, int64_t rows, int64_t V) {
+void cross_entropy(const T* z, const int32_t* labels, int32_t ignored, double* log_sum, Accumulator<T>* sum, int64_t rows,
+                   int64_t V) {
   parallel_ranges(rows, kExpWork * V, [=](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       log_sum[r] = labels[r] == ignored ? 0.0 : log_sum_exp(z + r * V, V);
     }
   });
-  return sum_lanes<double>(
-      rows, [=](int64_t r) { return labels[r] == ignored ? 0.0 : log_sum[r] - static_cast<double>(z[r * V + labels[r]]); });
+  *sum = static_cast<T>(sum_lanes<double>(
+      rows, [=](int64_t r) { return labels[r] == ignored ? 0.0 : log_sum[r] - static_cast<double>(z[r * V + labels[r]]); }));
 }
 
 template <typename T>
-void cross_entropy_backward(T d, const T* z, const int32_t* labels, int32_t ignored, const double* log_sum, T* dz, int64_t rows,
-                            int64_t V) {
+void cross_entropy_backward(const Accumulator<T>* d, const T* z, const int32_t* labels, int32_t ignored, const double* log_sum,
+                            T* dz, int64_t rows, int64_t V) {
+  const T scale = *d;
   parallel_ranges(rows, kExpWork * V, [=](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       if (labels[r] == ignored) {
         std::fill(dz + r * V, dz + (r + 1) * V, T(0));
       } else {
-        backward_row(d, z + r * V, labels[r], log_sum[r], dz + r * V, V);
+        backward_row(scale, z + r * V, labels[r], log_sum[r], dz + r * V, V);
       }
     }
   });
 }
 
-template double cross_entropy(const float*, const int32_t*, int32_t, double*, int64_t, int64_t);
-template double cross_entropy(const double*, const int32_t*, int32_t, double*, int64_t, int64_t);
-template void cross_entropy_backward(float, const float*, const int32_t*, int32_t, const double*, float*, int64_t, int64_t);
-template void cross_entropy_backward(double, const double*, const int32_t*, int32_t, const double*, double*, int64_t, int64_t);
+template void cross_entropy(const float*, const int32_t*, int32_t, double*, float*, int64_t, int64_t);
+template void cross_entropy(const double*, const int32_t*, int32_t, double*, double*, int64_t, int64_t);
+template void cross_entropy_backward(const float*, const float*, const int32_t*, int32_t, const double*, float*, int64_t,
+                                     int64_t);
+template void cross_entropy_backward(const double*, const double*, const int32_t*, int32_t, const double*, double*, int64_t,
+                                     int64_t);
 
 }  // namespace ringlet::kernels

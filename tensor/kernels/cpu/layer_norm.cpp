@@ -33,12 +33,13 @@ void backward_row(const T* dy, const T* x, const T* gamma, T mean, T rstd, T* __
 }  // namespace
 
 template <typename T>
-void layer_norm(const T* x, const T* gamma, const T* beta, T eps, T* y, T* mean, T* rstd, int64_t rows, int64_t C) {
+void layer_norm(const T* x, const T* gamma, const T* beta, double eps, T* y, Accumulator<T>* mean, Accumulator<T>* rstd,
+                int64_t rows, int64_t C) {
   parallel_ranges(rows, 4 * C, [=](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       const T* in = x + r * C;
       T* __restrict out = y + r * C;
-      const auto [mu, rho] = moments(in, eps, C);
+      const auto [mu, rho] = moments(in, static_cast<T>(eps), C);
       mean[r] = mu;
       rstd[r] = rho;
       if (beta == nullptr) {
@@ -55,8 +56,8 @@ void layer_norm(const T* x, const T* gamma, const T* beta, T eps, T* y, T* mean,
 }
 
 template <typename T>
-void layer_norm_backward(const T* dy, const T* x, const T* gamma, const T* mean, const T* rstd, T* dx, int64_t rows,
-                         int64_t C) {
+void layer_norm_backward(const T* dy, const T* x, const T* gamma, const Accumulator<T>* mean, const Accumulator<T>* rstd, T* dx,
+                         int64_t rows, int64_t C) {
   parallel_ranges(rows, 8 * C, [=](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       backward_row(dy + r * C, x + r * C, gamma, mean[r], rstd[r], dx + r * C, C);
@@ -65,8 +66,8 @@ void layer_norm_backward(const T* dy, const T* x, const T* gamma, const T* mean,
 }
 
 template <typename T>
-void layer_norm_backward_weights(const T* dy, const T* x, const T* mean, const T* rstd, T* dgamma, T* dbeta, int64_t rows,
-                                 int64_t C) {
+void layer_norm_backward_weights(const T* dy, const T* x, const Accumulator<T>* mean, const Accumulator<T>* rstd, T* dgamma,
+                                 T* dbeta, int64_t rows, int64_t C) {
   constexpr int64_t kColumns = ColumnTile<T>::kColumns;
   parallel_for((C + kColumns - 1) / kColumns, 4 * rows * kColumns, [=](int64_t tile) {
     const int64_t first = tile * kColumns, last = std::min(C, first + kColumns);
@@ -76,7 +77,7 @@ void layer_norm_backward_weights(const T* dy, const T* x, const T* mean, const T
   });
 }
 
-template void layer_norm(const float*, const float*, const float*, float, float*, float*, float*, int64_t, int64_t);
+template void layer_norm(const float*, const float*, const float*, double, float*, float*, float*, int64_t, int64_t);
 template void layer_norm(const double*, const double*, const double*, double, double*, double*, double*, int64_t, int64_t);
 template void layer_norm_backward(const float*, const float*, const float*, const float*, const float*, float*, int64_t,
                                   int64_t);

@@ -162,11 +162,48 @@ void matmul_add_serial(int64_t M, int64_t N, int64_t K, MatrixView<T> A, MatrixV
   });
 }
 
+template <typename T>
+void matmul(int64_t M, int64_t N, int64_t K, MatrixView<T> A, MatrixView<T> B, T* C) {
+  std::fill_n(C, M * N, T(0));
+  matmul_add(M, N, K, A, B, C, N);
+}
+
+template <typename T>
+void matmul_batched(int64_t batches, int64_t M, int64_t N, int64_t K, MatrixView<T> A, const int64_t* a_offset, MatrixView<T> B,
+                    const int64_t* b_offset, T* C) {
+  std::fill_n(C, batches * M * N, T(0));
+  parallel_for(batches, M * N * K, [=](int64_t i) {
+    const MatrixView<T> a{A.data + a_offset[i], A.row, A.col}, b{B.data + b_offset[i], B.row, B.col};
+    matmul_add_serial(M, N, K, a, b, C + i * M * N, N);
+  });
+}
+
+template <typename T>
+void linear(int64_t M, int64_t N, int64_t K, MatrixView<T> x, MatrixView<T> W, const T* b, T* y) {
+  matmul(M, N, K, x, W, y);
+  parallel_ranges(M, N, [=](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      T* __restrict row = y + i * N;
+      for (int64_t j = 0; j < N; ++j) {
+        row[j] += b[j];
+      }
+    }
+  });
+}
+
 template void matmul_add_clear(int64_t, int64_t, int64_t, MatrixView<float>, MatrixView<float>, float*, int64_t);
 template void matmul_add_clear(int64_t, int64_t, int64_t, MatrixView<double>, MatrixView<double>, double*, int64_t);
 template void matmul_add(int64_t, int64_t, int64_t, MatrixView<float>, MatrixView<float>, float*, int64_t);
 template void matmul_add(int64_t, int64_t, int64_t, MatrixView<double>, MatrixView<double>, double*, int64_t);
 template void matmul_add_serial(int64_t, int64_t, int64_t, MatrixView<float>, MatrixView<float>, float*, int64_t);
 template void matmul_add_serial(int64_t, int64_t, int64_t, MatrixView<double>, MatrixView<double>, double*, int64_t);
+template void matmul(int64_t, int64_t, int64_t, MatrixView<float>, MatrixView<float>, float*);
+template void matmul(int64_t, int64_t, int64_t, MatrixView<double>, MatrixView<double>, double*);
+template void matmul_batched(int64_t, int64_t, int64_t, int64_t, MatrixView<float>, const int64_t*, MatrixView<float>,
+                             const int64_t*, float*);
+template void matmul_batched(int64_t, int64_t, int64_t, int64_t, MatrixView<double>, const int64_t*, MatrixView<double>,
+                             const int64_t*, double*);
+template void linear(int64_t, int64_t, int64_t, MatrixView<float>, MatrixView<float>, const float*, float*);
+template void linear(int64_t, int64_t, int64_t, MatrixView<double>, MatrixView<double>, const double*, double*);
 
 }  // namespace ringlet::kernels

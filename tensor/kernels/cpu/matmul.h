@@ -31,4 +31,17 @@ void matmul_add(int64_t M, int64_t N, int64_t K, MatrixView<T> A, MatrixView<T> 
 template <typename T>
 void matmul_add_serial(int64_t M, int64_t N, int64_t K, MatrixView<T> A, MatrixView<T> B, T* C, int64_t ldc);
 
+/// C = A·B with C contiguous: the same bits as matmul_add into zeros.
+template <typename T>
+void matmul(int64_t M, int64_t N, int64_t K, MatrixView<T> A, MatrixView<T> B, T* C);
+
+/// `batches` products: number i is of A and B at a_offset[i] and b_offset[i] elements, into C + i·M·N. Each runs on one thread.
+template <typename T>
+void matmul_batched(int64_t batches, int64_t M, int64_t N, int64_t K, MatrixView<T> A, const int64_t* a_offset, MatrixView<T> B,
+                    const int64_t* b_offset, T* C);
+
+/// y = x·W + b, the bias added last.   x: [M, K]   W: [K, N]   b: [N]   y: [M, N] contiguous
+template <typename T>
+void linear(int64_t M, int64_t N, int64_t K, MatrixView<T> x, MatrixView<T> W, const T* b, T* y);
+
 }  // namespace ringlet::kernels

@@ -24,16 +24,11 @@ void for_each_tile(int64_t outer, int64_t n, int64_t inner, int64_t width, Tile&
 }  // namespace
 
 template <typename T>
-T sum(const T* x, int64_t n) {
-  return sum_lanes<T>(n, [=](int64_t i) { return x[i]; });
-}
-
-template <typename T>
 void sum(const T* x, T* y, int64_t outer, int64_t n, int64_t inner) {
   if (inner == 1) {
     parallel_ranges(outer, n, [=](int64_t begin, int64_t end) {
       for (int64_t o = begin; o < end; ++o) {
-        y[o] = sum(x + o * n, n);
+        y[o] = sum_lanes<T>(n, [row = x + o * n](int64_t i) { return row[i]; });
       }
     });
     return;
@@ -68,30 +63,28 @@ void max(const T* x, T* y, int64_t outer, int64_t n, int64_t inner) {
 }
 
 template <typename T>
-double squared_norm(const T* x, int64_t n) {
-  return sum_lanes<double>(n, [=](int64_t i) { return static_cast<double>(x[i]) * static_cast<double>(x[i]); });
+void squared_norm(const T* x, int64_t n, double* y) {
+  *y = sum_lanes<double>(n, [=](int64_t i) { return static_cast<double>(x[i]) * static_cast<double>(x[i]); });
 }
 
 template <typename T>
-bool all_finite(const T* x, int64_t n) {
+void all_finite(const T* x, int64_t n, int32_t* y) {
   using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
   constexpr Bits kExponent = sizeof(T) == 4 ? Bits{0x7f800000U} : static_cast<Bits>(0x7ff0000000000000ULL);
   Bits found = 0;
   for (int64_t i = 0; i < n; ++i) {
     found |= static_cast<Bits>((std::bit_cast<Bits>(x[i]) & kExponent) == kExponent);
   }
-  return found == 0;
+  *y = found == 0 ? 1 : 0;
 }
 
-template float sum(const float*, int64_t);
-template double sum(const double*, int64_t);
 template void sum(const float*, float*, int64_t, int64_t, int64_t);
 template void sum(const double*, double*, int64_t, int64_t, int64_t);
 template void max(const float*, float*, int64_t, int64_t, int64_t);
 template void max(const double*, double*, int64_t, int64_t, int64_t);
-template double squared_norm(const float*, int64_t);
-template double squared_norm(const double*, int64_t);
-template bool all_finite(const float*, int64_t);
-template bool all_finite(const double*, int64_t);
+template void squared_norm(const float*, int64_t, double*);
+template void squared_norm(const double*, int64_t, double*);
+template void all_finite(const float*, int64_t, int32_t*);
+template void all_finite(const double*, int64_t, int32_t*);
 
 }  // namespace ringlet::kernels

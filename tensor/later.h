@@ -1,0 +1,38 @@
+// A number that a device may still be computing.
+#pragma once
+
+#include <utility>
+
+#include "tensor/tensor.h"
+
+namespace ringlet {
+
+/// Reads like a T; where it lies on a device, the first reading waits for it.
+template <typename T>
+class Later {
+ public:
+  Later(T value = {}) : value_(value) {}  // NOLINT(google-explicit-constructor): a number is one that is known already
+  /// The only element of `scalar`. On the host it is read at once.
+  explicit Later(Tensor scalar) : scalar_(std::move(scalar)) {
+    if (scalar_.device() == Device{}) {
+      read();
+    }
+  }
+  operator T() const {  // NOLINT(google-explicit-constructor): it stands for a number
+    if (scalar_.defined()) {
+      read();
+    }
+    return value_;
+  }
+
+ private:
+  void read() const {
+    value_ = static_cast<T>(scalar_.item());
+    scalar_ = Tensor();
+  }
+
+  mutable T value_{};
+  mutable Tensor scalar_;
+};
+
+}  // namespace ringlet
