@@ -81,7 +81,7 @@ __global__ void exchange(int* down, int* up, int* broadcast, int* grouped, unsig
   const int value = static_cast<int>(t) * 10;
   down[t] = __shfl_down_sync(0xffffffffU, value, 3);
   up[t] = __shfl_up_sync(0xffffffffU, value, 1);
-  broadcast[t] = __shfl_sync(0xffffffffU, value, 5);
+  broadcast[t] = __shfl_sync(0xffffffffU, value, 13, 8);
   grouped[t] = __shfl_xor_sync(0xffffffffU, value, 4, 8);
   votes[t] = __ballot_sync(0xffffffffU, t % 3 == 0);
 }
@@ -113,6 +113,13 @@ __global__ void multiply_tile(const __nv_bfloat16* a, const __nv_bfloat16* b, fl
     wmma::mma_sync(sum, tile_a, tile_b, sum);
   }
   wmma::store_matrix_sync(c, sum, 16, wmma::mem_row_major);
+}
+
+__global__ void read_unwritten(float* y) {
+  __shared__ float unwritten[1];
+  y[0] = unwritten[0];
+  y[1] = dynamic_shared<float>()[0];
+  unwritten[0] = dynamic_shared<float>()[0] = 0.0F;
 }
 
 __global__ void some_wait(int threads) {
@@ -183,7 +190,7 @@ TEST_CASE("lanes read each other's values", "[emulated_gpu]") {
   for (int t = 0; t < 32; ++t) {
     CHECK(down.values()[t] == (t + 3 < 32 ? t + 3 : t) * 10);
     CHECK(up.values()[t] == (t >= 1 ? t - 1 : t) * 10);
-    CHECK(broadcast.values()[t] == 50);
+    CHECK(broadcast.values()[t] == (t / 8 * 8 + 5) * 10);
     CHECK(grouped.values()[t] == (t ^ 4) * 10);
     CHECK(votes.values()[t] == 0x49249249U);
   }
@@ -232,6 +239,12 @@ TEST_CASE("bf16 rounds as ringlet's own does", "[emulated_gpu]") {
 
 TEST_CASE("fresh device memory and shared memory hold no number", "[emulated_gpu]") {
   CHECK(std::isnan(DeviceVector<float>(1).values()[0]));
+  for (int launched = 0; launched < 2; ++launched) {
+    const DeviceVector<float> y(2);
+    launch(read_unwritten, 1, 1, sizeof(float), y.data());
+    CHECK(std::isnan(y.values()[0]));
+    CHECK(std::isnan(y.values()[1]));
+  }
 }
 
 TEST_CASE("a barrier that some threads miss", "[.barrier]") {

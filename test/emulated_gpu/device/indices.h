@@ -19,5 +19,7 @@ namespace ringlet::emulated_gpu {
 
 /// The dynamic shared memory of the running block, filled with 0xff bytes before the block begins.
 RINGLET_DEVICE_VARIABLE void* dynamic_shared_memory;
+/// Of the running thread in its warp.
+RINGLET_DEVICE_VARIABLE unsigned lane_index;
 
 }  // namespace ringlet::emulated_gpu

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <type_traits>
 
+#include "test/emulated_gpu/device/indices.h"
+
 namespace ringlet::emulated_gpu {
 
 /// Where in the source a thread waits.
@@ -23,9 +25,6 @@ using LaneArguments = void* const*;  // [32]
 
 /// Waits until all lanes of `mask` are here; the last to come runs `together` on what they brought.
 void wait_for_lanes(uint32_t mask, Site site, void* argument, void (*together)(LaneArguments lanes));
-
-/// The lane of the calling thread.
-unsigned lane_index();
 
 /// What one lane brings to a shuffle, and takes home.
 template <typename T>
@@ -90,27 +89,27 @@ inline int __all_sync(unsigned mask, int predicate, RINGLET_CALLER) {
 // A warp falls into groups of `width` lanes, a power of two; a shuffle stays inside a group.
 template <typename T>
 T __shfl_sync(unsigned mask, T value, int source, int width = 32, RINGLET_CALLER) {
-  const unsigned lane = ringlet::emulated_gpu::lane_index(), w = static_cast<unsigned>(width);
+  const unsigned lane = ringlet::emulated_gpu::lane_index, w = static_cast<unsigned>(width);
   const unsigned from = (lane & ~(w - 1)) | (static_cast<unsigned>(source) & (w - 1));
   return ringlet::emulated_gpu::shuffle(mask, value, from, {"__shfl_sync", file, line});
 }
 template <typename T>
 T __shfl_xor_sync(unsigned mask, T value, int lane_mask, int width = 32, RINGLET_CALLER) {
-  const unsigned lane = ringlet::emulated_gpu::lane_index(), w = static_cast<unsigned>(width);
+  const unsigned lane = ringlet::emulated_gpu::lane_index, w = static_cast<unsigned>(width);
   const unsigned from = lane ^ static_cast<unsigned>(lane_mask);
   return ringlet::emulated_gpu::shuffle(mask, value, from < (lane & ~(w - 1)) + w ? from : lane,
                                         {"__shfl_xor_sync", file, line});
 }
 template <typename T>
 T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32, RINGLET_CALLER) {
-  const unsigned lane = ringlet::emulated_gpu::lane_index(), w = static_cast<unsigned>(width);
+  const unsigned lane = ringlet::emulated_gpu::lane_index, w = static_cast<unsigned>(width);
   const unsigned from = lane + delta;
   return ringlet::emulated_gpu::shuffle(mask, value, from < (lane & ~(w - 1)) + w ? from : lane,
                                         {"__shfl_down_sync", file, line});
 }
 template <typename T>
 T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32, RINGLET_CALLER) {
-  const unsigned lane = ringlet::emulated_gpu::lane_index(), w = static_cast<unsigned>(width);
+  const unsigned lane = ringlet::emulated_gpu::lane_index, w = static_cast<unsigned>(width);
   const unsigned from = (lane & (w - 1)) >= delta ? lane - delta : lane;
   return ringlet::emulated_gpu::shuffle(mask, value, from, {"__shfl_up_sync", file, line});
 }

@@ -43,19 +43,19 @@ void fill_fragment(Fragment& to, const T& value) {
 template <typename Use, typename T, typename Layout>
 void load_matrix_sync(fragment<Use, 16, 16, 16, T, Layout>& to, const T* from, unsigned stride) {
   for (int e = 0; e < to.num_elements; ++e) {
-    const TilePlace place(ringlet::emulated_gpu::lane_index(), e);
+    const TilePlace place(ringlet::emulated_gpu::lane_index, e);
     to.x[e] = from[std::is_same_v<Layout, row_major> ? place.in_rows(stride) : place.in_columns(stride)];
   }
 }
 inline void load_matrix_sync(AccumulatorFragment& to, const float* from, unsigned stride, layout_t layout) {
   for (int e = 0; e < to.num_elements; ++e) {
-    const TilePlace place(ringlet::emulated_gpu::lane_index(), e);
+    const TilePlace place(ringlet::emulated_gpu::lane_index, e);
     to.x[e] = from[layout == mem_row_major ? place.in_rows(stride) : place.in_columns(stride)];
   }
 }
 inline void store_matrix_sync(float* to, const AccumulatorFragment& from, unsigned stride, layout_t layout) {
   for (int e = 0; e < from.num_elements; ++e) {
-    const TilePlace place(ringlet::emulated_gpu::lane_index(), e);
+    const TilePlace place(ringlet::emulated_gpu::lane_index, e);
     to[layout == mem_row_major ? place.in_rows(stride) : place.in_columns(stride)] = from.x[e];
   }
 }

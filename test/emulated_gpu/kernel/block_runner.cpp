@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "test/emulated_gpu/device/indices.h"
+#include "test/emulated_gpu/kernel/static_shared.h"
 #include "test/emulated_gpu/runtime/knobs.h"
 
 constinit thread_local uint3 threadIdx{};
@@ -19,6 +20,14 @@ constinit thread_local dim3 gridDim{};
 namespace ringlet::emulated_gpu {
 
 constinit thread_local void* dynamic_shared_memory = nullptr;
+constinit thread_local unsigned lane_index = 0;
+
+namespace {
+
+// The same words are mostly at the same place.
+bool same(const char* a, const char* b) { return a == b || std::strcmp(a, b) == 0; }
+
+}  // namespace
 
 BlockRunner& BlockRunner::current() {
   thread_local BlockRunner runner;
@@ -35,6 +44,10 @@ void BlockRunner::run(const KernelLaunch& launch) {
   kind_of_order_ = order();
   random_.seed();
   threads_per_block_ = launch.block.x * launch.block.y * launch.block.z;
+  indices_.clear();
+  for (unsigned i = 0; i < threads_per_block_; ++i) {
+    indices_.push_back({i % blockDim.x, i / blockDim.x % blockDim.y, i / blockDim.x / blockDim.y});
+  }
   // Of the exact size, so that AddressSanitizer sees what is read or written past it.
   void* memory = nullptr;
   if (launch.shared_bytes > 0 && posix_memalign(&memory, 128, launch.shared_bytes) != 0) {
@@ -45,6 +58,7 @@ void BlockRunner::run(const KernelLaunch& launch) {
   std::vector<unsigned> blocks(static_cast<size_t>(launch.grid.x) * launch.grid.y * launch.grid.z);
   std::iota(blocks.begin(), blocks.end(), 0U);
   put_in_order(blocks);
+  const StaticShared filled(launch.function);
   for (const unsigned block : blocks) {
     blockIdx = {block % gridDim.x, block / gridDim.x % gridDim.y, block / gridDim.x / gridDim.y};
     if (launch.shared_bytes > 0) {
@@ -97,17 +111,15 @@ void BlockRunner::run_threads() {
 }
 
 void BlockRunner::begin(unsigned thread, Context* own) {
-  running_ = thread;
+  go_to(thread);
   threads_[thread].stack = own;
-  set_thread_index(thread);
   launch_->body();
   threads_[running_].state = State::Finished;  // the same thread, on the same stack
   ++finished_;
 }
 
 void BlockRunner::resume(unsigned thread) {
-  running_ = thread;
-  set_thread_index(thread);
+  go_to(thread);
   scheduler_->switch_to(*threads_[thread].stack);
 }
 
@@ -118,7 +130,7 @@ void BlockRunner::wait_for_block(Site site) {
   threads_[running_].site = site;
   if (at_barrier_++ == 0) {
     barrier_ = site;
-  } else if (barrier_.line != site.line || std::strcmp(barrier_.file, site.file) != 0) {
+  } else if (barrier_.line != site.line || !same(barrier_.file, site.file)) {
     report("threads of a block wait at different barriers", running_);
   }
   stop();
@@ -148,16 +160,16 @@ void BlockRunner::wait_for_lanes(uint32_t mask, Site site, void* argument, void 
   const unsigned first = running_ / 32 * 32, lanes = std::min(32U, threads_per_block_ - first);
   mask &= lanes == 32 ? 0xffffffffU : (1U << lanes) - 1;
   mine = {.state = State::InWarp, .mask = mask, .stack = mine.stack, .site = site, .argument = argument};
-  if ((mask >> lane() & 1U) == 0) {
+  if ((mask >> lane_index & 1U) == 0) {
     report("a lane waits with a mask that lacks it", running_);
   }
   LaneGroup& group = groups_[first + static_cast<unsigned>(std::countr_zero(mask))];
   if (group.arrived == 0) {
     group = {mask, 0, site.operation};
-  } else if (group.mask != mask || std::strcmp(group.operation, site.operation) != 0) {
+  } else if (group.mask != mask || !same(group.operation, site.operation)) {
     report("lanes of a warp wait in different operations", running_);
   }
-  group.arrived |= 1U << lane();
+  group.arrived |= 1U << lane_index;
   if (group.arrived != mask) {
     stop();
   } else {
@@ -195,8 +207,10 @@ void BlockRunner::put_in_order(std::vector<unsigned>& threads) {
   }
 }
 
-void BlockRunner::set_thread_index(unsigned thread) const {
-  threadIdx = {thread % blockDim.x, thread / blockDim.x % blockDim.y, thread / blockDim.x / blockDim.y};
+void BlockRunner::go_to(unsigned thread) {
+  running_ = thread;
+  threadIdx = indices_[thread];
+  lane_index = thread % 32;
 }
 
 }  // namespace ringlet::emulated_gpu

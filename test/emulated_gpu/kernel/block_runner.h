@@ -27,7 +27,6 @@ class BlockRunner {
   void wait_for_block(Site site);
   void wait_for_lanes(uint32_t mask, Site site, void* argument, void (*together)(LaneArguments));
   int count_in_block(bool predicate, Site site);
-  unsigned lane() const { return running_ % 32; }
 
  private:
   enum class State : uint8_t { NotBegun, Ready, AtBarrier, InWarp, Finished };
@@ -51,12 +50,13 @@ class BlockRunner {
   void release_block();
   void release_lanes(unsigned first, uint32_t mask, void (*together)(LaneArguments));
   void put_in_order(std::vector<unsigned>& threads);
-  void set_thread_index(unsigned thread) const;
+  void go_to(unsigned thread);
   [[noreturn]] void report(const char* rule, unsigned thread) const;
   void describe(unsigned thread) const;
 
   const KernelLaunch* launch_ = nullptr;
   unsigned threads_per_block_ = 0;
+  std::vector<uint3> indices_;  // of the threads
   std::vector<Thread> threads_;
   std::vector<LaneGroup> groups_;  // [warp][lowest lane of the mask]
   std::vector<unsigned> order_;    // in which threads begin

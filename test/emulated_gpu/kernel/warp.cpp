@@ -12,8 +12,6 @@ void wait_for_lanes(uint32_t mask, Site site, void* argument, void (*together)(L
   BlockRunner::current().wait_for_lanes(mask, site, argument, together);
 }
 
-unsigned lane_index() { return BlockRunner::current().lane(); }
-
 int count_in_block(bool predicate, Site site) { return BlockRunner::current().count_in_block(predicate, site); }
 
 uint32_t ballot(uint32_t mask, bool predicate, Site site) {

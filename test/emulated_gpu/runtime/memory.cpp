@@ -11,6 +11,7 @@
 
 #include "test/emulated_gpu/runtime/call.h"
 #include "test/emulated_gpu/runtime/stream.h"
+#include "test/emulated_gpu/runtime/touch_report.h"
 
 namespace ringlet::emulated_gpu {
 namespace {
@@ -65,6 +66,9 @@ cudaError_t allocate(void** pointer, size_t bytes, cudaMemoryType type) {
   const Allocation allocation{begin, bytes, device, type, false};
   registry().allocations[reinterpret_cast<uintptr_t>(begin)] = allocation;
   registry().used[device] += on_device ? bytes : 0;
+  if (pages) {
+    report_touches_of_device_memory();
+  }
   if (pages && registry().accesses == 0) {
     protect(allocation, PROT_NONE);
   }
