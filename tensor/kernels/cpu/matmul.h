@@ -13,8 +13,8 @@ struct MatrixView {
   int64_t row;
   int64_t col;
 
-  const T& operator()(int64_t i, int64_t j) const { return data[i * row + j * col]; }
-  MatrixView at(int64_t i, int64_t j) const { return {data + i * row + j * col, row, col}; }
+  constexpr const T& operator()(int64_t i, int64_t j) const { return data[i * row + j * col]; }
+  constexpr MatrixView at(int64_t i, int64_t j) const { return {data + i * row + j * col, row, col}; }
 };
 
 /// C += A·B:  c[i,j] = fma(a[i,K-1], b[K-1,j], … fma(a[i,0], b[0,j], c[i,j])).   A: [M, K]   B: [K, N]   C: [M, N], row i at c + i·ldc.
