@@ -10,7 +10,7 @@ namespace ringlet::kernels {
 
 /// Converts one element. bf16 goes through fp32; a float becomes an integer by truncation.
 template <typename To, typename From>
-To convert(From value) {
+constexpr To convert(From value) {
   if constexpr (std::is_same_v<To, From>) {
     return value;
   } else if constexpr (std::is_same_v<From, bf16>) {
