@@ -56,6 +56,17 @@ Standing SharedSeat::standing() const {
 
 bool SharedSeat::makes(const Fingerprint& one) const { return load<Fingerprint>(call) == one; }
 
+// Relaxed: it is a hint of where to wait, and comes before the count that opens the phase.
+void SharedSeat::arrive(uint32_t phase, int core) {
+  arrival.store(uint64_t{phase} << 32 | static_cast<uint32_t>(core), std::memory_order_relaxed);
+}
+
+bool SharedSeat::late_on(int core, uint32_t phase) const {
+  const uint64_t last = arrival.load(std::memory_order_relaxed);
+  return static_cast<uint32_t>(last) == static_cast<uint32_t>(core) &&
+         static_cast<int32_t>(static_cast<uint32_t>(last >> 32) - phase) < 0;
+}
+
 bool SharedSeat::dead() const {
   const int before = process.load();
   return is_dead(before) && process.load() == before;

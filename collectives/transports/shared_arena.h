@@ -21,6 +21,7 @@ namespace ringlet {
 struct alignas(64) SharedSeat {
   std::atomic<uint32_t> state{0};  // Standing::State
   std::atomic<int32_t> process{0};
+  std::atomic<uint64_t> arrival{0};  // the phase it has arrived at last, and on which core: phase · 2^32 + core
   std::array<std::atomic<uint64_t>, sizeof(Fingerprint) / 8> call{};
   std::array<std::atomic<uint64_t>, sizeof(SiteText) / 8> site{};
   static constexpr int64_t kElsewhere = -1, kNone = -2;  // not in the arena; there is no such buffer
@@ -31,6 +32,9 @@ struct alignas(64) SharedSeat {
   /// Its process has ended. A rank that has nothing more to say (`process` is 0) may go.
   bool dead() const;
   bool makes(const Fingerprint& one) const;
+  void arrive(uint32_t phase, int core);
+  /// Has not arrived at `phase` yet, and was on `core` when it arrived last.
+  bool late_on(int core, uint32_t phase) const;
 };
 
 struct alignas(64) SharedCounter {

@@ -18,11 +18,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using State = Standing::State;
 
-// With a core for every rank the answer is there within microseconds, and sleeping would cost as much again. With fewer, looking
-// takes the core from a rank that is waited for; giving it to that rank a few times is cheaper than to sleep and be woken.
-constexpr int kLooks = 2000;
-constexpr int kYields = 20;
-constexpr int kYieldsWithOwnCore = 200;         // in case somebody else has taken the core of the rank that is waited for
 constexpr std::chrono::milliseconds kNap(100);  // between looks at who lives
 constexpr std::chrono::seconds kTimeToAnswer(1);
 
@@ -37,12 +32,7 @@ bool gone(const Standing& one) { return one.state == State::Left || one.state ==
 }  // namespace
 
 SharedPhases::SharedPhases(SharedArena arena, int rank, int ranks, std::chrono::milliseconds deadline)
-    : arena_(std::move(arena)),
-      rank_(rank),
-      ranks_(ranks),
-      deadline_(deadline),
-      own_core_(arena_.crowd() <= static_cast<int>(std::thread::hardware_concurrency())),
-      exceptions_(std::uncaught_exceptions()) {
+    : arena_(std::move(arena)), rank_(rank), ranks_(ranks), deadline_(deadline), exceptions_(std::uncaught_exceptions()) {
   arena_.seat(rank).process.store(this_process());
 }
 
@@ -84,6 +74,7 @@ uint32_t SharedPhases::arrive() {
   const bool compare = std::exchange(first_phase_, false);
   SharedHead& head = arena_.head();
   std::atomic<uint32_t>& arrived = head.arrived[++phase_ % head.arrived.size()].value;
+  arena_.seat(rank_).arrive(phase_, sched_getcpu());
   if (arrived.fetch_add(1, std::memory_order_acq_rel) + 1 < static_cast<uint32_t>(ranks_)) {
     return phase_;
   }
@@ -94,6 +85,7 @@ uint32_t SharedPhases::arrive() {
   head.phase.value.store(phase_);  // sequentially consistent, like the sleepers' count: either this rank sees the sleeper,
   if (head.sleepers.value.load() > 0) {  // or the sleeper sees the phase
     futex_wake(head.phase.value, ranks_);
+    patience_.has_woken();
   }
   return phase_;
 }
@@ -109,29 +101,35 @@ bool SharedPhases::all_agree() const {
 }
 
 void SharedPhases::wait(uint32_t phase) {
-  for (Patience patience; !over(phase);) {
-    pause(phase, patience);
-  }
-}
-
-// Looks again soon, or sleeps; notices when waiting has become pointless.
-void SharedPhases::pause(uint32_t phase, Patience& patience) {
-  ++patience.looks;
-  if (own_core_ && patience.looks < kLooks) {
-    return relax();
-  }
-  if (patience.looks < (own_core_ ? kLooks + kYieldsWithOwnCore : kYields)) {
-    sched_yield();
+  if (over(phase)) {
     return;
   }
-  if (patience.since == Clock::time_point()) {
-    patience.since = Clock::now();
+  Clock::time_point since{};
+  patience_.begin();
+  do {
+    switch (patience_.next([&] { return late_one_on_this_core(phase); })) {
+      case Patience::Next::Look: relax(); break;
+      case Patience::Next::Yield: sched_yield(); break;
+      case Patience::Next::Sleep:
+        since = since == Clock::time_point() ? Clock::now() : since;
+        if (call_.sequence >= arena_.head().broken.load()) {
+          dispute(-1, "another rank could not complete its call");
+        }
+        look_after_peers(Clock::now() - since);
+        sleep(phase);
+    }
+  } while (!over(phase));
+  patience_.end();
+}
+
+bool SharedPhases::late_one_on_this_core(uint32_t phase) const {
+  const int core = sched_getcpu();
+  for (int r = 0; r < ranks_; ++r) {
+    if (r != rank_ && arena_.seat(r).late_on(core, phase)) {
+      return true;
+    }
   }
-  if (call_.sequence >= arena_.head().broken.load()) {
-    dispute(-1, "another rank could not complete its call");
-  }
-  look_after_peers(patience);
-  sleep(phase);
+  return false;
 }
 
 // [snippet: sleep]
@@ -148,14 +146,13 @@ void SharedPhases::sleep(uint32_t phase) const {
 
 // One who leaves looks for those who wait after saying so, and one who waits looks for those who have left after saying so: one
 // of the two sees the other.
-void SharedPhases::look_after_peers(Patience& patience) {
+void SharedPhases::look_after_peers(Clock::duration waited) {
   for (int r = 0; r < ranks_; ++r) {
     const Standing other = arena_.seat(r).standing();
     if (gone(other) && other.call.sequence <= call_.sequence) {
       dispute(r, message("rank {} has left{}", r, other.state == State::Failed ? " because of an exception" : ""));
     }
   }
-  const auto waited = Clock::now() - patience.since;
   for (int r = 0; r < ranks_ && waited > kNap; ++r) {
     if (arena_.seat(r).dead()) {
       dispute(r, message("rank {} is dead (process {})", r, arena_.seat(r).process.load()));

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 
+#include "collectives/transports/patience.h"
 #include "collectives/transports/shared_arena.h"
 
 namespace ringlet {
@@ -33,18 +34,13 @@ class SharedPhases {
   const SharedArena& arena() const { return arena_; }
 
  private:
-  struct Patience {
-    std::chrono::steady_clock::time_point since{};
-    int looks = 0;
-  };
-
   bool over(uint32_t phase) const {
     return static_cast<int32_t>(arena_.head().phase.value.load(std::memory_order_acquire) - phase) >= 0;
   }
   bool all_agree() const;
-  void pause(uint32_t phase, Patience& patience);
+  bool late_one_on_this_core(uint32_t phase) const;
   void sleep(uint32_t phase) const;
-  void look_after_peers(Patience& patience);
+  void look_after_peers(std::chrono::steady_clock::duration waited);
   void wake_all() const;
   void break_from(uint64_t sequence) const;
   bool all_here() const;
@@ -55,8 +51,8 @@ class SharedPhases {
   int rank_;
   int ranks_;
   std::chrono::milliseconds deadline_;
-  bool own_core_;  // there is one for every rank of the host
   int exceptions_;
+  Patience patience_{};
   uint32_t phase_ = 0;  // the last one that this rank has arrived at
   Fingerprint call_{};
   SiteText site_{};
