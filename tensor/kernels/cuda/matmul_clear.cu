@@ -1,17 +1,13 @@
 #include "tensor/kernels/cuda/matmul_clear.h"
 
-#include <cmath>
-
 #include "tensor/base/dtype.h"
 #include "tensor/kernels/cuda/launch.h"
+#include "tensor/kernels/cuda/rounded.cuh"
 
 namespace ringlet::kernels::cuda {
 namespace {
 
 constexpr int kSide = 16;
-
-__device__ float fused(float a, float b, float c) { return fmaf(a, b, c); }
-__device__ double fused(double a, double b, double c) { return fma(a, b, c); }
 
 // A block of 16 x 16 threads makes a tile of C of that size, an element each. Tiles of A and B come into shared memory once for 16
 // uses: 16 times fewer loads than three loops would make. The column more keeps a column of a tile out of one memory bank. The last

@@ -24,4 +24,8 @@ __device__ inline Rounded<double> operator*(Rounded<double> a, Rounded<double> b
 __device__ inline Rounded<double> operator/(Rounded<double> a, Rounded<double> b) { return {__ddiv_rn(a.value, b.value)}; }
 __device__ inline Rounded<double> root(Rounded<double> a) { return {__dsqrt_rn(a.value)}; }
 
+/// a·b + c, rounded once: meant to be fused.
+__device__ inline float fused(float a, float b, float c) { return fmaf(a, b, c); }
+__device__ inline double fused(double a, double b, double c) { return fma(a, b, c); }
+
 }  // namespace ringlet::kernels::cuda
