@@ -30,6 +30,11 @@ class AsynchronousCommunicator final : public Communicator {
     return moved_;
   }
 
+  void look_after_peers() override {
+    if (thread_->idle()) {  // else the one who is under way does
+      inner_->look_after_peers();
+    }
+  }
   void run(const Call& call) override {
     thread_->drain();
     inner_->run(call);

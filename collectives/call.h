@@ -78,11 +78,18 @@ struct Call {
   std::span<const int64_t> source_counts{};  // of all_to_all_v: elements from each rank
   uint64_t sequence = 0;                     // collectives are numbered from 1, alike on all ranks; messages by themselves
   CallSite site{};
-  bool control = false;  // a hash, a norm, a vote (control_scope.h)
+  bool control = false;              // a hash, a norm, a vote (control_scope.h)
+  const Call* stands_for = nullptr;  // the call of which this is a part on another path: it is what ranks compare. Borrowed
+
+  /// Whose memory the data are in, as the caller sees it; of a recv the output's.
+  Device device() const { return operation == Operation::Recv ? out.device : in.device; }
 };
 
 /// Throws the `Error` of a call that rank `rank` of `size` may not make.
 void check_call(const Call& call, int rank, int size);
+
+/// Throws where a backend that moves host memory is given other.
+void check_host_memory(const Call& call, std::string_view backend);
 
 /// The elements that the ranks of the group agree on: of the input, of the output of a recv or scatter, of all parts of a
 /// V form; −1 for all_to_all_v, in which every rank has its own.

@@ -164,4 +164,10 @@ void check_call(const Call& call, int rank, int size) {
   }
 }
 
+void check_host_memory(const Call& call, std::string_view backend) {
+  for (const Device device : {call.in.device, call.out.device}) {
+    check(device.kind == Device::Kind::Cpu, "{}: backend '{}' moves host memory, got {}", name_of_verb(call), backend, device);
+  }
+}
+
 }  // namespace ringlet

@@ -17,7 +17,7 @@ bool moves_nothing(const Call& call) {
 }  // namespace
 
 Communicator::Communicator(int rank, int size, std::string group, uint64_t sequence)
-    : rank_(rank), size_(size), group_(std::move(group)), memory_(Allocator::current()), sequence_(sequence) {
+    : rank_(rank), size_(size), group_(std::move(group)), memory_(Allocator::on(Device{})), sequence_(sequence) {
   check(size >= 1 && rank >= 0 && rank < size, "communicator: rank must be in 0 … size − 1, got {} of {}", rank, size);
 }
 

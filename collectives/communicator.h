@@ -12,6 +12,8 @@
 // · A float reduction adds in order T over the rank index (reduce.h): same inputs, same bits, whatever backend, transport or size.
 //   Over messages one can ask for less: an algorithm by name, or ReductionOrder::Any (algorithms/select.h).
 // · Buffers are host or device memory as the backend takes it, contiguous, borrowed until the call (or `Work::wait`) returns.
+// · On device memory a call happens in the order of the caller's stream: after what that has been given before, and before what it is
+//   given once the call (or `Work::wait`) has returned. The results may be used on the device then; the host synchronises first.
 // · In place means exactly the same memory; a partial overlap of input and output is an `Error`. Out of place leaves the input as it was.
 // · Zero elements are a no-op that may have null data; one rank is the identity for every operation but a scaled sum.
 // · The caller's mistakes (root out of range, counts that do not fit, unsupported pairs) throw `Error` before anything moves;
@@ -140,6 +142,10 @@ class Communicator {
   /// Called by all ranks: those of one `color` form a new group, ordered by (key, rank here). A negative color joins none
   /// and gets nullptr. The new communicator may outlive this one.
   std::unique_ptr<Communicator> split(int color, int key, CallSite site = CallSite::here());
+
+  /// For a rank that waits for something else, its GPU say: throws the CommError of a peer that has failed or died, as far as that is
+  /// known. Looks, and does not wait.
+  virtual void look_after_peers() {}
 
   /// For decorators: the collectives so far.
   uint64_t sequence() const { return sequence_; }

@@ -22,12 +22,15 @@ std::string hex(uint32_t value) {
 }  // namespace
 
 Fingerprint fingerprint_of(const Call& call, uint64_t group) {
+  if (call.stands_for != nullptr) {
+    return fingerprint_of(*call.stands_for, group);
+  }
   Fingerprint print{.sequence = call.sequence, .group = group, .operation = call.operation};
   if (has_buffers(call.operation)) {
     const bool receives = call.operation == Operation::Recv;
     print.count = agreed_count(call);
     print.dtype = receives ? call.out.dtype : call.in.dtype;
-    print.device = call.in.device.kind;
+    print.device = call.device().kind;
   }
   if (call.operation != Operation::AllToAllV) {
     print.parts = hash_of(call.counts);

@@ -107,6 +107,8 @@ class RecordedCommunicator final : public Communicator {
   std::shared_ptr<Arena> arena() const override { return inner_->arena(); }
   std::optional<Moved> moved() const override { return inner_->moved(); }
 
+  void look_after_peers() override { inner_->look_after_peers(); }
+
   void run(const Call& call) override {
     Recording recording(recorder_, *inner_, call);
     recording.part([&] { inner_->run(call); });

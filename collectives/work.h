@@ -6,7 +6,8 @@
 
 namespace ringlet {
 
-/// An operation under way, and the loan of its buffers: until `wait` returns, outputs may not be read nor inputs written.
+/// An operation under way, and the loan of its buffers: until `wait` returns, outputs may not be read nor inputs written. Of device
+/// memory, by what is queued on the caller's stream; `wait` does not make the host wait for the device then.
 /// The destructor waits too, but has no way to report an error: call `wait` to hear of one. Not to outlive its communicator.
 class [[nodiscard]] Work {
  public:

@@ -29,7 +29,7 @@ template <Reducible T>
 void reduce_all(const Hosts& hosts, std::span<const T> in, std::span<T> out, std::span<const int64_t> counts, Reduction op) {
   const std::span<T> shard = Parts(out, counts)[hosts.inside->rank()];
   if constexpr (std::is_same_v<T, bf16>) {
-    const Scratch<float> memory(Allocator::current(), in.size() + shard.size());
+    const Scratch<float> memory(Allocator::on(Device{}), in.size() + shard.size());
     const std::span<float> wide = memory.first(in.size()), sums = memory.subspan(in.size(), shard.size());
     std::transform(in.begin(), in.end(), wide.begin(), [](bf16 x) { return static_cast<float>(x); });
     reduce_shard<float>(hosts, wide, sums, counts, op);

@@ -27,9 +27,10 @@ class P2pCommunicator final : public Communicator {
   std::string_view transport() const override { return hosts_.inside == nullptr ? net_->name() : "hierarchical"; }
   std::optional<Moved> moved() const override { return net_->sent(); }
 
+  void look_after_peers() override { net_->look_after_peers(); }
+
   void run(const Call& call) override {
-    check(call.in.device.kind == Device::Kind::Cpu && call.out.device.kind == Device::Kind::Cpu,
-          "{}: backend '{}' moves host memory, got {}", call.operation, name_, call.in.device);
+    check_host_memory(call, name_);
     if (size() == 1) {
       return run_alone(call);
     }
@@ -84,6 +85,7 @@ class P2pCommunicator final : public Communicator {
   };
 
   Work start_message(const Call& call) {
+    check_host_memory(call, name_);
     const int tag = PointToPoint::kCollectiveTag + 1 + call.tag;
     const Outgoing out{call.peer, bytes_of(call.in)};
     const Incoming in{call.operation == Operation::Exchange ? call.source : call.peer, bytes_of(call.out)};

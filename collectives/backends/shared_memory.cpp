@@ -32,12 +32,13 @@ class SharedMemoryCommunicator : public Communicator {
   std::optional<Moved> moved() const override { return Moved{.bytes = static_cast<int64_t>(shared_.copied())}; }
   std::shared_ptr<Arena> arena() const override { return heap_; }
 
+  void look_after_peers() override { messages_->look_after_peers(); }
+
   void run(const Call& call) override {
     if (size() == 1 || !is_collective(call.operation)) {
       return messages_->run(call);
     }
-    check(call.in.device.kind == Device::Kind::Cpu && call.out.device.kind == Device::Kind::Cpu,
-          "{}: backend '{}' moves host memory, got {}", call.operation, name(), call.in.device);
+    check_host_memory(call, name());
     if (compare_calls_) {
       shared_.phases().announce(fingerprint_of(call, group_hash_), text_of(call.site));
     }
@@ -106,7 +107,7 @@ class SharedWorld final : public SharedMemoryCommunicator {
   int64_t share() const { return static_cast<int64_t>(SharedArena::share(size(), rank())); }
 
   SharedRooms rooms_;
-  std::shared_ptr<Allocator> allocator_ = Allocator::current();
+  std::shared_ptr<Allocator> allocator_ = Allocator::on(Device{});
 };
 
 }  // namespace

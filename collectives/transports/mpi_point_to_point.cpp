@@ -76,6 +76,13 @@ class MpiPointToPoint final : public PointToPoint {
     }
   }
   void conclude() override {}
+  void look_after_peers() override {
+    control().poll();
+    if (control().disputed(id_, call_.sequence)) {
+      dispute(-1, "another rank could not complete its call");
+    }
+    look_for_the_dead(std::chrono::steady_clock::now());
+  }
 
   void transfer(std::span<const Outgoing> out, std::span<const Incoming> in, int tag) override {
     count(out);

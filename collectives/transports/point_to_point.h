@@ -59,6 +59,9 @@ class PointToPoint {
   /// The same, but returns at once.
   virtual Work start_transfer(std::span<const Outgoing> out, std::span<const Incoming> in, int tag) = 0;
 
+  /// Communicator::look_after_peers.
+  virtual void look_after_peers() {}
+
   /// Communicator::split.
   virtual std::unique_ptr<PointToPoint> split(int color, int key) = 0;
 
@@ -88,7 +91,7 @@ class PointToPoint {
   }
 
  protected:
-  PointToPoint(int rank, int size, std::shared_ptr<Allocator> allocator = Allocator::current())
+  PointToPoint(int rank, int size, std::shared_ptr<Allocator> allocator = Allocator::on(Device{}))
       : rank_(rank), size_(size), allocator_(std::move(allocator)) {}
 
   void count(std::span<const Outgoing> out) {

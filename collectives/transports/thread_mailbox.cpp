@@ -54,6 +54,17 @@ class ThreadMailbox final : public PointToPoint {
     return Work(std::make_unique<MailboxExchange>(seat_, out, in, tag));
   }
 
+  void look_after_peers() override {
+    Lock lock(seat_.state.mutex);
+    const std::vector<Standing>& all = seat_.group().standings;
+    const auto failed =
+        std::find_if(all.begin(), all.end(), [](const Standing& one) { return one.state == Standing::State::Failed; });
+    if (failed != all.end()) {
+      const auto r = static_cast<int>(failed - all.begin());
+      seat_.dispute(lock, r, message("rank {} has left because of an exception", r));
+    }
+  }
+
   std::unique_ptr<PointToPoint> split(int color, int key) override {
     std::vector<Ballot> ballots(static_cast<size_t>(size()));
     ballots[static_cast<size_t>(rank())] = {.color = color, .key = key, .context = reserve_contexts(rank() == 0 ? size() : 0)};

@@ -59,6 +59,9 @@ class Gpu {
   /// Waits for everything that the calling thread asked for, and throws what went wrong in it: an `Error` for an id or a label out of
   /// range, a DeviceError for a fault of the device.
   virtual void synchronize() = 0;
+  /// While what it returns lives, the calling thread calls `look` every few milliseconds in which it waits for the device, in
+  /// `synchronize` or for a copy; what `look` throws ends the wait. So who waits for work that other GPUs take part in hears of them.
+  virtual std::shared_ptr<void> watch([[maybe_unused]] std::function<void()> look) { return nullptr; }
 
   /// Runs `work` once without doing it, and keeps what it asks of the device. `work` may neither synchronize nor ask for memory that the
   /// allocator has not cached: run it once before.
