@@ -1,30 +1,34 @@
-// Many buffers in one call: packed into one, reduced, and unpacked.
+// Many buffers in one call: packed into one, reduced, and unpacked. On a device the copies are queued like everything else.
 #include <cstring>
 #include <utility>
 #include <vector>
 
 #include "collectives/communicator.h"
 #include "collectives/scratch.h"
+#include "tensor/base/gpu.h"
 
 namespace ringlet {
 namespace {
 
-// The buffers side by side in memory of the rank's own, with their counts. Alive until the call is done.
+// The buffers side by side in memory of the rank's own, where they are, with their counts. Alive until the call is done.
 struct Packed {
-  Packed(std::shared_ptr<Allocator> memory, std::span<const Buffer> buffers)
-      : parts(buffers.begin(), buffers.end()), counts(counts_of(buffers)), bytes(std::move(memory), total_bytes(buffers)) {
+  Packed(const std::shared_ptr<Allocator>& host, std::span<const Buffer> buffers)
+      : parts(buffers.begin(), buffers.end()),
+        counts(counts_of(buffers)),
+        device(buffers.empty() ? Device() : buffers[0].device),
+        bytes(device == Device() ? host : Allocator::on(device), total_bytes(buffers)) {
     std::byte* to = bytes.first(0).data();
     for (const Buffer& one : parts) {
-      check(one.dtype == parts[0].dtype && one.device == parts[0].device,
-            "all_reduce: the buffers of one call must be alike, got {} on {} and {} on {}", parts[0].dtype, parts[0].device,
-            one.dtype, one.device);
-      check(one.device.kind == Device::Kind::Cpu, "all_reduce: many buffers in one call must be host memory, got {}",
+      check(one.dtype == parts[0].dtype && one.device == device,
+            "all_reduce: the buffers of one call must be alike, got {} on {} and {} on {}", parts[0].dtype, device, one.dtype,
             one.device);
       to = copy(one.data, to, one.bytes());
     }
   }
 
-  Buffer whole() const { return parts.empty() ? Buffer() : Buffer(bytes.first(0).data(), bytes_as_elements(), parts[0].dtype); }
+  Buffer whole() const {
+    return parts.empty() ? Buffer() : Buffer(bytes.first(0).data(), bytes_as_elements(), parts[0].dtype, device);
+  }
   void unpack() const {
     const std::byte* from = bytes.first(0).data();
     for (const Buffer& one : parts) {
@@ -35,12 +39,13 @@ struct Packed {
 
   std::vector<Buffer> parts;
   std::vector<int64_t> counts;
+  Device device;
   Scratch<std::byte> bytes;
 
  private:
-  static std::byte* copy(const void* from, std::byte* to, size_t n) {
+  std::byte* copy(const void* from, std::byte* to, size_t n) const {
     if (n > 0) {
-      std::memcpy(to, from, n);
+      device == Device() ? void(std::memcpy(to, from, n)) : gpu().copy(to, from, n);
     }
     return to + n;
   }

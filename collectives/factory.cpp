@@ -6,6 +6,7 @@
 
 #include "collectives/backends/local.h"
 #include "collectives/backends/mpi.h"
+#include "collectives/backends/nccl.h"
 
 namespace ringlet {
 
@@ -22,16 +23,33 @@ std::chrono::milliseconds default_deadline() {
   return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
 }
 
+namespace {
+
+std::unique_ptr<Communicator> make_mpi(const WorldOptions& options) {
+  return make_mpi_world(mpi_transport_named(options.transport),
+                        {.deadline = options.deadline, .arena_bytes = options.arena_bytes}, options.algorithms);
+}
+
+std::unique_ptr<Communicator> make_nccl(const WorldOptions& options) {
+  const Algorithm named = options.algorithms.wherever;
+  check(named == Algorithm::Auto, "nccl: has algorithms of its own, got '{}'; take the backend mpi", named);
+  if (!launched_by_mpi()) {
+    require_nccl();  // before MPI starts, which cannot start again in this process
+  }
+  return make_nccl_world(make_mpi(options), {.deadline = options.deadline, .order = options.algorithms.order});
+}
+
+}  // namespace
+
 std::unique_ptr<Communicator> make_world(std::string_view name, const WorldOptions& options) {
   if (name == "local") {
     return make_local();
   }
   if (name == "mpi") {
-    return make_mpi_world(mpi_transport_named(options.transport),
-                          {.deadline = options.deadline, .arena_bytes = options.arena_bytes}, options.algorithms);
+    return make_mpi(options);
   }
   if (name == "nccl") {
-    fail<BackendUnavailable>("nccl: this build has no CUDA; take the backend mpi");
+    return make_nccl(options);
   }
   fail("backend: must be one of local, mpi, nccl, got '{}'", name);
 }

@@ -30,7 +30,8 @@ struct WorldOptions {
 /// All ranks that were started together, over the backend `name`:
 ///   "local"   this process alone, one rank
 ///   "mpi"     the ranks that mpirun started (one, when it did not). Starts MPI unless an `MpiSession` (backends/mpi.h) lives
-///   "nccl"    throws BackendUnavailable unless the build has CUDA
+///   "nccl"    the same, each with a GPU of its own: device memory goes by NCCL, host memory as with "mpi" (backends/nccl.h). Throws
+///             BackendUnavailable, on all ranks, where there is no NCCL, no GPU, or a host has fewer GPUs than ranks
 /// Any other name is an `Error` that lists these.
 std::unique_ptr<Communicator> make_world(std::string_view name, const WorldOptions& options = {});
 

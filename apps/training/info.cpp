@@ -3,19 +3,17 @@
 #include <algorithm>
 
 #include "collectives/backends/mpi.h"
-#include "collectives/error.h"
-#include "collectives/factory.h"
+#include "collectives/backends/nccl.h"
 #include "tensor/base/build_info.h"
+#include "tensor/base/gpu.h"
 
 namespace ringlet {
 namespace {
 
-std::string why_no_cuda() {
-  try {
-    return message("yes, {} rank", make_world("nccl")->size());
-  } catch (const std::exception& error) {
-    return message("no: {}", error.what());
-  }
+// The GPU of this rank's host, and what carries data between several.
+std::string cuda_text() {
+  const std::string why_not = why_no_gpu();
+  return why_not.empty() ? gpu().description(0) : "no: " + why_not;
 }
 
 }  // namespace
@@ -38,7 +36,8 @@ std::string info_text(const Communicator& world, const ThreadChoice& threads) {
   text += message("threads    {}\n", threads.text(world.size()));
   text += message("MPI        {}, thread level {}\n", mpi_library(), MpiSession().thread_level());
   text += message("transport  {}, backend {}\n", world.transport(), world.name());
-  text += message("CUDA       {}\n", why_no_cuda());
+  text += message("CUDA       {}\n", cuda_text());
+  text += message("NCCL       {}\n", nccl_description());
   return text;
 }
 

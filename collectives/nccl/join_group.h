@@ -1,0 +1,13 @@
+// A rank's communicator of NCCL: nccl_group.h in terms of NCCL and the CUDA runtime.
+#pragma once
+
+#include <memory>
+
+#include "collectives/nccl/nccl_group.h"
+
+namespace ringlet {
+
+/// Collective over the ranks that have `id`; on the calling thread's device.
+std::unique_ptr<NcclGroup> join_group(const NcclId& id, int rank, int size, NcclWatch watch);
+
+}  // namespace ringlet

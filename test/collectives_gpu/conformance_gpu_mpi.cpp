@@ -1,0 +1,55 @@
+// Device memory of ranks that are processes:
+//   nccl      over NCCL, a GPU for each rank
+//   staged    through host memory, all ranks on one GPU
+//   refused   what NCCL says to more ranks than GPUs
+#include <cstdio>
+#include <string_view>
+
+#include "collectives/backends/mpi.h"
+#include "collectives/backends/staged.h"
+#include "collectives/factory.h"
+#include "tensor/base/gpu.h"
+#include "test/collectives/conformance.h"
+#include "test/collectives_gpu/on_device.h"
+
+namespace ringlet::test {
+namespace {
+
+Report refused() {
+  Report report;
+  report.about("more ranks than GPUs");
+  report.expect_error<BackendUnavailable>(
+      "nccl: rank 0: needs a GPU for each rank of a host, got 2 ranks and 1 GPU; take --backend "
+      "mpi --device cuda",
+      [] { make_world("nccl"); });
+  return report;
+}
+
+Report conformance(std::string_view how) {
+  const int device = how == "nccl" ? place_on_host().rank : 0;
+  gpu().use(device);
+  std::unique_ptr<Communicator> world = how == "nccl" ? make_world("nccl") : make_staged(make_world("mpi"), gpu());
+  return run_conformance(*make_on_device(std::move(world), gpu(), device));
+}
+
+int run(std::string_view how) {
+  const Report report = how == "refused" ? refused() : conformance(how);
+  for (const std::string& failure : report.failures()) {
+    std::fprintf(stderr, "%s\n", failure.c_str());
+  }
+  const std::unique_ptr<Communicator> world = make_world("mpi");
+  auto failures = static_cast<int64_t>(report.failures().size());
+  world->all_reduce(std::span(&failures, 1), ReduceOp::Sum);
+  if (world->rank() == 0) {
+    std::printf("%d ranks, %d checks each, %d failures\n", world->size(), report.checks(), static_cast<int>(failures));
+  }
+  return failures == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace ringlet::test
+
+int main(int count, char** arguments) {
+  const ringlet::MpiSession session;
+  return ringlet::test::run(count > 1 ? arguments[1] : "nccl");
+}
