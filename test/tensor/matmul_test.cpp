@@ -1,5 +1,6 @@
 #include "tensor/kernels/cpu/matmul.h"
 
+#include <limits>
 #include <vector>
 
 #include "tensor/base/random.h"
@@ -35,6 +36,24 @@ void require_same_bits(int64_t M, int64_t N, int64_t K) {
   }
 }
 
+// From zero, whatever C held before, and with a bias added last.
+template <typename T>
+void require_product_and_bias(int64_t M, int64_t N, int64_t K) {
+  const auto a = numbers<T>(M * K, 1), b = numbers<T>(K * N, 2), bias = numbers<T>(N, 3);
+  const kernels::MatrixView<T> A{a.data(), K, 1}, B{b.data(), 1, K};
+  std::vector<T> clear(static_cast<size_t>(M * N)), fast(clear.size(), std::numeric_limits<T>::quiet_NaN()), biased = fast;
+  kernels::matmul_add_clear(M, N, K, A, B, clear.data(), N);
+  kernels::matmul(M, N, K, A, B, fast.data());
+  kernels::linear(M, N, K, A, B, bias.data(), biased.data());
+  CAPTURE(M, N, K);
+  REQUIRE(fast == clear);
+  for (size_t i = 0; i < clear.size(); ++i) clear[i] += bias[i % bias.size()];
+  REQUIRE(biased == clear);
+}
+
+constexpr int64_t kLarge[][3] = {{130, 300, 257}, {3, 257, 1030}, {257, 3, 515},
+                                 {64, 256, 256},  {65, 513, 300}, {264, 400, 513}};
+
 }  // namespace
 
 TEST_CASE("the tiled product has the bits of the three loops at every size around its edges", "[tensor]") {
@@ -46,10 +65,24 @@ TEST_CASE("the tiled product has the bits of the three loops at every size aroun
       }
     }
   }
-  const int64_t large[][3] = {{130, 300, 257}, {3, 257, 1030}, {257, 3, 515}, {64, 256, 256}, {65, 513, 300}};
-  for (const auto& [M, N, K] : large) {
+  for (const auto& [M, N, K] : kLarge) {
     require_same_bits<float>(M, N, K);
     require_same_bits<double>(M, N, K);
+  }
+}
+
+TEST_CASE("a product from zero has the same bits and reads nothing of C; a bias comes last", "[tensor]") {
+  for (const int64_t M : {1, 8, 13}) {
+    for (const int64_t N : {1, 15, 16, 33, 48}) {
+      for (const int64_t K : {0, 1, 31}) {
+        require_product_and_bias<float>(M, N, K);
+        require_product_and_bias<double>(M, N, K);
+      }
+    }
+  }
+  for (const auto& [M, N, K] : kLarge) {
+    require_product_and_bias<float>(M, N, K);
+    require_product_and_bias<double>(M, N, K);
   }
 }
 

@@ -3,27 +3,46 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tensor/kernels/cpu/matmul_pack.h"
 #include "tensor/kernels/cpu/parallel.h"
 #include "tensor/kernels/cpu/simd.h"
+#if RINGLET_THREADS
+#include <omp.h>
+#endif
 
 namespace ringlet::kernels {
 namespace {
 
-constexpr int64_t kRows = 64;      // rows of C in one block of work: they share each packed panel of B
-constexpr int64_t kColumns = 256;  // columns of C in one block: they share a packed A
-constexpr int64_t kDepth = 256;    // k per pass: a panel of B (32 columns of fp32) then fills 32 KB, the first-level cache
-constexpr int kTile = kTileRows;
-
+// A block of work: its rows share a packed panel of B, its columns a packed A, which is 256 KB: half of a second-level cache.
 template <typename T>
-constexpr int64_t kPanel = 2 * Simd<T>::kWidth;  // columns of a tile: two registers
+constexpr int64_t kRows = 1024 / static_cast<int64_t>(sizeof(T));
+constexpr int64_t kColumns = 384;
+constexpr int64_t kLeast = 64;        // rows or columns: no block is halved for more threads below that
+constexpr int64_t kPackedFrom = 192;  // columns that repay a copy of A
+
+// Whether `columns` repay it: even two panels do where a transposed A would touch a page per k.
+template <typename T>
+bool worth_packing(MatrixView<T> A, int64_t columns) {
+  const bool far = A.row == 1 && A.col * static_cast<int64_t>(sizeof(T)) > 1024;
+  return columns >= kPackedFrom || (far && columns > kPanel<T>);
+}
+
+// How the chains of a pass over k begin, from zero or from C, and end, with a bias or without.
+template <typename T>
+struct Ends {
+  bool zero;
+  const T* bias;  // of the first column; null: none
+
+  Ends at(int64_t j) const { return {zero, bias == nullptr ? nullptr : bias + j}; }
+};
 
 // A tile of R rows and V registers of columns:  c[i, :] += Σ_k a[i, k]·b[k, :], k ascending. B is packed, kPanel apart.
-template <int R, int V, typename T>
-void tile(int64_t depth, MatrixView<T> A, const T* B, T* C, int64_t ldc) {
+template <int R, int V, typename T, typename Rows>
+void tile(int64_t depth, Rows A, const T* B, T* C, int64_t ldc, Ends<T> ends) {
   using L = Simd<T>;
   L c[R][V];
   for (int i = 0; i < R; ++i) {
-    for (int v = 0; v < V; ++v) c[i][v] = L::load(C + i * ldc + v * L::kWidth);
+    for (int v = 0; v < V; ++v) c[i][v] = ends.zero ? L::broadcast(T{0}) : L::load(C + i * ldc + v * L::kWidth);
   }
   for (int64_t k = 0; k < depth; ++k) {
     L b[V];
@@ -33,105 +52,139 @@ void tile(int64_t depth, MatrixView<T> A, const T* B, T* C, int64_t ldc) {
       for (int v = 0; v < V; ++v) c[i][v] = L::fma(a, b[v], c[i][v]);
     }
   }
+  for (int v = 0; v < V && ends.bias != nullptr; ++v) {
+    const L one = L::broadcast(T{1}), b = L::load(ends.bias + v * L::kWidth);
+    for (int i = 0; i < R; ++i) c[i][v] = L::fma(one, c[i][v], b);  // c + b, rounded once
+  }
   for (int i = 0; i < R; ++i) {
     for (int v = 0; v < V; ++v) c[i][v].store(C + i * ldc + v * L::kWidth);
   }
 }
 
 // The same for `rows` <= R: the last rows of a block.
-template <int R, int V, typename T>
-void tile_of(int64_t rows, int64_t depth, MatrixView<T> A, const T* B, T* C, int64_t ldc) {
+template <int R, int V, typename T, typename Rows>
+void tile_of(int64_t rows, int64_t depth, Rows A, const T* B, T* C, int64_t ldc, Ends<T> ends) {
   if constexpr (R > 0) {
-    rows == R ? tile<R, V>(depth, A, B, C, ldc) : tile_of<R - 1, V>(rows, depth, A, B, C, ldc);
+    rows == R ? tile<R, V>(depth, A, B, C, ldc, ends) : tile_of<R - 1, V>(rows, depth, A, B, C, ldc, ends);
   }
 }
 
-template <int V, typename T>
-void tiles(int64_t rows, int64_t depth, MatrixView<T> A, const T* B, T* C, int64_t ldc) {
+// While a tile is computed, the next one's C comes nearer.
+template <int V, typename T, typename Rows>
+void tiles(int64_t rows, int64_t depth, Rows A, const T* B, T* C, int64_t ldc, Ends<T> ends) {
   for (int64_t i = 0; i < rows; i += kTile) {
-    tile_of<kTile, V>(std::min<int64_t>(kTile, rows - i), depth, A.at(i, 0), B, C + i * ldc, ldc);
+    for (int64_t next = i + kTile; next < std::min(rows, i + 2 * kTile); ++next) {
+      for (int v = 0; v < V; ++v) __builtin_prefetch(C + next * ldc + v * Simd<T>::kWidth, 1);
+    }
+    tile_of<kTile, V>(std::min<int64_t>(kTile, rows - i), depth, A.from(i), B, C + i * ldc, ldc, ends);
   }
 }
 
 // Fewer columns than a register has: through a copy of C whose rows are whole registers. The extra columns hold zeros.
-template <typename T>
-void tiles_of_few_columns(int64_t rows, int64_t columns, int64_t depth, MatrixView<T> A, const T* B, T* C, int64_t ldc) {
+template <typename T, typename Rows>
+void tiles_of_few_columns(int64_t rows, int64_t columns, int64_t depth, Rows A, const T* B, T* C, int64_t ldc, Ends<T> ends) {
   constexpr int64_t width = Simd<T>::kWidth;
-  T edge[kRows * width] = {};
-  for (int64_t i = 0; i < rows; ++i) std::copy_n(C + i * ldc, columns, edge + i * width);
-  tiles<1>(rows, depth, A, B, edge, width);
+  T edge[kRows<T> * width] = {}, bias[width] = {};
+  for (int64_t i = 0; i < rows && !ends.zero; ++i) std::copy_n(C + i * ldc, columns, edge + i * width);
+  if (ends.bias != nullptr) ends.bias = std::copy_n(ends.bias, columns, bias) - columns;
+  tiles<1>(rows, depth, A, B, edge, width, ends);
   for (int64_t i = 0; i < rows; ++i) std::copy_n(edge + i * width, columns, C + i * ldc);
 }
 
-// b[k, 0..columns) for k = 0 .. depth-1, in rows of kPanel, the missing columns zero.
-template <typename T>
-void pack_panel(int64_t depth, int64_t columns, MatrixView<T> B, T* panel) {
-  if (B.col == 1 && columns == kPanel<T>) {
-    for (int64_t k = 0; k < depth; ++k) std::copy_n(B.data + k * B.row, kPanel<T>, panel + k * kPanel<T>);
-    return;
-  }
-  // A transposed B goes over in squares of registers; what is left, and any other stride, element by element.
-  constexpr int64_t width = Simd<T>::kWidth;
-  const int64_t square_columns = B.row == 1 ? columns / width * width : 0, square_depth = depth / width * width;
-  for (int64_t j = 0; j < square_columns; j += width) {
-    for (int64_t k = 0; k < square_depth; k += width) {
-      transpose_square(B.at(k, j).data, B.col, panel + k * kPanel<T> + j, kPanel<T>);
-    }
-  }
-  for (int64_t j = 0; j < columns; ++j) {
-    for (int64_t k = j < square_columns ? square_depth : 0; k < depth; ++k) panel[k * kPanel<T> + j] = B(k, j);
-  }
-  for (int64_t j = columns; j < kPanel<T>; ++j) {
-    for (int64_t k = 0; k < depth; ++k) panel[k * kPanel<T> + j] = T{0};
-  }
-}
-
-// A transposed A whose rows lie far apart would touch a page per k: copied once per block, k by k, and read from there.
-template <typename T>
-MatrixView<T> near_columns(int64_t rows, int64_t depth, MatrixView<T> A, T* copy) {
-  for (int64_t k = 0; k < depth; ++k) std::copy_n(A.data + k * A.col, rows, copy + k * kRows);
-  return {copy, 1, kRows};
-}
-
-template <typename T>
-void columns_of_block(int64_t rows, int64_t columns, int64_t depth, MatrixView<T> A, MatrixView<T> B, T* C, int64_t ldc) {
+template <typename T, typename Rows>
+void columns_of_block(int64_t rows, int64_t columns, int64_t depth, Rows A, MatrixView<T> B, T* C, int64_t ldc, Ends<T> ends) {
   constexpr int64_t width = Simd<T>::kWidth;
   alignas(64) T panel[kDepth * kPanel<T>];
   for (int64_t j = 0; j < columns; j += kPanel<T>) {
     const int64_t here = std::min(kPanel<T>, columns - j);
     pack_panel(depth, here, B.at(0, j), panel);
     if (here == kPanel<T>) {
-      tiles<2>(rows, depth, A, panel, C + j, ldc);
+      tiles<2>(rows, depth, A, panel, C + j, ldc, ends.at(j));
       continue;
     }
     if (here >= width) {
-      tiles<1>(rows, depth, A, panel, C + j, ldc);
+      tiles<1>(rows, depth, A, panel, C + j, ldc, ends.at(j));
     }
-    if (const int64_t rest = here % width; rest > 0) {
-      tiles_of_few_columns(rows, rest, depth, A, panel + here - rest, C + j + here - rest, ldc);
+    if (const int64_t rest = here % width, at = j + here - rest; rest > 0) {
+      tiles_of_few_columns(rows, rest, depth, A, panel + here - rest, C + at, ldc, ends.at(at));
     }
   }
 }
 
 // One block of work: up to kRows x kColumns of C, over all of k.
 template <typename T>
-void block_of(int64_t rows, int64_t columns, int64_t K, MatrixView<T> A, MatrixView<T> B, T* C, int64_t ldc) {
-  const bool far = A.row == 1 && A.col * static_cast<int64_t>(sizeof(T)) > 1024 && columns > kPanel<T>;
-  alignas(64) T copy[kDepth * kRows];
-  for (int64_t k = 0; k < K; k += kDepth) {
+void block_of(int64_t rows, int64_t columns, int64_t K, MatrixView<T> A, MatrixView<T> B, T* C, int64_t ldc, Ends<T> ends) {
+  alignas(64) T packed[(kRows<T> + kTile) * kPitch<T>];
+  int64_t k = 0;
+  do {  // also for K = 0
     const int64_t depth = std::min(kDepth, K - k);
-    const MatrixView<T> a = far ? near_columns(rows, depth, A.at(0, k), copy) : A.at(0, k);
-    columns_of_block(rows, columns, depth, a, B.at(k, 0), C, ldc);
+    const MatrixView<T> a = A.at(0, k), b = B.at(k, 0);
+    const Ends<T> pass{ends.zero && k == 0, k + depth == K ? ends.bias : nullptr};
+    if (!worth_packing(A, columns)) {
+      columns_of_block(rows, columns, depth, UnpackedRows<T>{a}, b, C, ldc, pass);
+    } else if (A.row == 1) {
+      columns_of_block(rows, columns, depth, pack_depths(rows, depth, a, packed), b, C, ldc, pass);
+    } else {
+      columns_of_block(rows, columns, depth, pack_rows(rows, depth, a, packed), b, C, ldc, pass);
+    }
+  } while ((k += kDepth) < K);
+}
+
+int64_t thread_count() {
+#if RINGLET_THREADS
+  return omp_get_max_threads();
+#else
+  return 1;
+#endif
+}
+
+// How C is cut into blocks of equal size, one row of them after the other. A chain of k stays whole, so no bit depends on it.
+template <typename T>
+struct Grid {
+  int64_t M, N, down, across;
+
+  Grid(int64_t rows, int64_t columns, int64_t threads)
+      : M(rows),
+        N(columns),
+        down(std::max<int64_t>(1, ceiling(M, kRows<T>))),
+        across(std::max<int64_t>(1, ceiling(N, kColumns))) {
+    while (down * across % threads != 0 && down * across < 4 * threads) {  // else some threads would be idle for long
+      if (block_columns() >= block_rows() && block_columns() > kLeast) {
+        across *= 2;
+      } else if (block_rows() > kLeast) {
+        down *= 2;
+      } else {
+        break;
+      }
+    }
+  }
+  static int64_t ceiling(int64_t n, int64_t parts) { return (n + parts - 1) / parts; }
+  int64_t block_rows() const { return ceiling(ceiling(M, down), kTile) * kTile; }
+  int64_t block_columns() const { return ceiling(ceiling(N, across), kPanel<T>) * kPanel<T>; }
+  int64_t blocks() const { return down * across; }
+};
+
+template <typename T>
+void block_of_grid(const Grid<T>& grid, int64_t block, int64_t K, MatrixView<T> A, MatrixView<T> B, T* C, int64_t ldc,
+                   Ends<T> ends) {
+  const int64_t i = block / grid.across * grid.block_rows(), j = block % grid.across * grid.block_columns();
+  const int64_t rows = std::min(grid.block_rows(), grid.M - i), columns = std::min(grid.block_columns(), grid.N - j);
+  if (rows > 0 && columns > 0) {
+    block_of(rows, columns, K, A.at(i, 0), B.at(0, j), C + i * ldc + j, ldc, ends.at(j));
   }
 }
 
-template <typename T, typename Run>
-void for_blocks(int64_t M, int64_t N, int64_t K, MatrixView<T> A, MatrixView<T> B, T* C, int64_t ldc, Run&& run) {
-  const int64_t down = (M + kRows - 1) / kRows, across = (N + kColumns - 1) / kColumns;
-  run(down * across, [=](int64_t block) {
-    const int64_t i = block / across * kRows, j = block % across * kColumns;
-    block_of(std::min(kRows, M - i), std::min(kColumns, N - j), K, A.at(i, 0), B.at(0, j), C + i * ldc + j, ldc);
-  });
+template <typename T>
+void product(int64_t M, int64_t N, int64_t K, MatrixView<T> A, MatrixView<T> B, T* C, int64_t ldc, Ends<T> ends) {
+  const Grid<T> grid(M, N, M * N * K > kParallelWork ? thread_count() : 1);
+  parallel_for(grid.blocks(), grid.block_rows() * grid.block_columns() * K,
+               [=](int64_t block) { block_of_grid(grid, block, K, A, B, C, ldc, ends); });
+}
+
+template <typename T>
+void product_serial(int64_t M, int64_t N, int64_t K, MatrixView<T> A, MatrixView<T> B, T* C, int64_t ldc, Ends<T> ends) {
+  const Grid<T> grid(M, N, 1);
+  for (int64_t block = 0; block < grid.blocks(); ++block) block_of_grid(grid, block, K, A, B, C, ldc, ends);
 }
 
 }  // namespace
@@ -151,44 +204,31 @@ void matmul_add_clear(int64_t M, int64_t N, int64_t K, MatrixView<T> A, MatrixVi
 
 template <typename T>
 void matmul_add(int64_t M, int64_t N, int64_t K, MatrixView<T> A, MatrixView<T> B, T* C, int64_t ldc) {
-  for_blocks(M, N, K, A, B, C, ldc,
-             [&](int64_t blocks, auto&& body) { parallel_for(blocks, std::min(kRows, M) * std::min(kColumns, N) * K, body); });
+  product(M, N, K, A, B, C, ldc, {.zero = false, .bias = nullptr});
 }
 
 template <typename T>
 void matmul_add_serial(int64_t M, int64_t N, int64_t K, MatrixView<T> A, MatrixView<T> B, T* C, int64_t ldc) {
-  for_blocks(M, N, K, A, B, C, ldc, [](int64_t blocks, auto&& body) {
-    for (int64_t block = 0; block < blocks; ++block) body(block);
-  });
+  product_serial(M, N, K, A, B, C, ldc, {.zero = false, .bias = nullptr});
 }
 
 template <typename T>
 void matmul(int64_t M, int64_t N, int64_t K, MatrixView<T> A, MatrixView<T> B, T* C) {
-  std::fill_n(C, M * N, T(0));
-  matmul_add(M, N, K, A, B, C, N);
+  product(M, N, K, A, B, C, N, {.zero = true, .bias = nullptr});
 }
 
 template <typename T>
 void matmul_batched(int64_t batches, int64_t M, int64_t N, int64_t K, MatrixView<T> A, const int64_t* a_offset, MatrixView<T> B,
                     const int64_t* b_offset, T* C) {
-  std::fill_n(C, batches * M * N, T(0));
   parallel_for(batches, M * N * K, [=](int64_t i) {
     const MatrixView<T> a{A.data + a_offset[i], A.row, A.col}, b{B.data + b_offset[i], B.row, B.col};
-    matmul_add_serial(M, N, K, a, b, C + i * M * N, N);
+    product_serial<T>(M, N, K, a, b, C + i * M * N, N, {.zero = true, .bias = nullptr});
   });
 }
 
 template <typename T>
 void linear(int64_t M, int64_t N, int64_t K, MatrixView<T> x, MatrixView<T> W, const T* b, T* y) {
-  matmul(M, N, K, x, W, y);
-  parallel_ranges(M, N, [=](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      T* __restrict row = y + i * N;
-      for (int64_t j = 0; j < N; ++j) {
-        row[j] += b[j];
-      }
-    }
-  });
+  product(M, N, K, x, W, y, N, {.zero = true, .bias = b});
 }
 
 template void matmul_add_clear(int64_t, int64_t, int64_t, MatrixView<float>, MatrixView<float>, float*, int64_t);

@@ -1,5 +1,6 @@
 // Threads inside a rank, where OpenMP is there. The caller cuts the work into blocks by sizes alone, never by the number of
-// threads, and no two blocks write the same element, so the bits of a result do not depend on who computed which block.
+// threads (but for the product, whose bits no cut changes), and no two blocks write the same element, so the bits of a result do
+// not depend on who computed which block.
 #pragma once
 
 #include <algorithm>
