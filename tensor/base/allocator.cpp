@@ -1,5 +1,7 @@
 #include "tensor/base/allocator.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <bit>
 #include <deque>
@@ -16,14 +18,23 @@ constexpr size_t kAlignment = 64;
 constexpr size_t kSlabBytes = size_t{4} << 20;
 constexpr size_t kLargestSmall = size_t{256} << 10;  // above this a block comes from the arena by itself
 
+// Large blocks ask for pages of 2 MB, where the system leaves that to programs: a product walks down rows that lie kilobytes apart,
+// and with pages of 4 KB each row would wait for the translation of its address. Only whole pages are asked for: none is wasted.
 class SystemArena final : public Arena {
  public:
   void* acquire(size_t bytes) override {
-    void* block = ::operator new (bytes, std::align_val_t{kAlignment}, std::nothrow);
+    void* block = ::operator new(bytes, alignment_of(bytes), std::nothrow);
     check(block != nullptr, "memory: the system has no {} bytes left", bytes);
+    if (bytes >= kHugePage) {
+      madvise(block, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);  // a wish: it may be refused
+    }
     return block;
   }
-  void release(void* block, size_t) noexcept override { ::operator delete (block, std::align_val_t{kAlignment}); }
+  void release(void* block, size_t bytes) noexcept override { ::operator delete(block, alignment_of(bytes)); }
+
+ private:
+  static constexpr size_t kHugePage = size_t{2} << 20;
+  static std::align_val_t alignment_of(size_t bytes) { return std::align_val_t{bytes >= kHugePage ? kHugePage : kAlignment}; }
 };
 
 thread_local AllocatorScope* innermost = nullptr;
