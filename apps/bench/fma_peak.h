@@ -18,7 +18,9 @@ inline double measure_fma_peak(int repeats = 50) {
   double best = 0.0;
   for (int repeat = 0; repeat < repeats; ++repeat) {
     Simd<float> sum[kChains];
-    std::fill_n(sum, kChains, Simd<float>::broadcast(1.0F));
+    for (int i = 0; i < kChains; ++i) {
+      sum[i] = Simd<float>::broadcast(1.0F + static_cast<float>(i));  // chains of equal values would be computed once
+    }
     const Simd<float> a = Simd<float>::broadcast(0.999F), b = Simd<float>::broadcast(0.001F);
     const auto start = std::chrono::steady_clock::now();
     for (int round = 0; round < kRounds; ++round) {
