@@ -34,16 +34,16 @@ __global__ __launch_bounds__(kColumnThreads) void reduce_column_kernel(int64_t n
   }
   __shared__ A of_thread[kColumnThreads];
   A* mine = of_thread + threadIdx.y * blockDim.x + threadIdx.x;
+  *mine = total;
+  __syncthreads();
   for (unsigned half = blockDim.y / 2; half > 0; half /= 2) {
-    *mine = total;
-    __syncthreads();
     if (threadIdx.y < half) {
-      total = join(total, mine[half * blockDim.x]);
+      *mine = join(*mine, mine[half * blockDim.x]);
     }
     __syncthreads();
   }
   if (threadIdx.y == 0 && c < inner) {
-    store(chunk * inner + c, total);
+    store(chunk * inner + c, *mine);
   }
 }
 

@@ -55,28 +55,31 @@ struct StoreLoss {
 // dz = d·(exp(z − log_sum) − onehot(label)), 0 in ignored rows. The fp64 log_sum is subtracted in two pieces: a logit of 1000 must not
 // cost its probability three digits. A team to a row; no sum, so nobody waits for anybody.
 template <int W, typename T>
-__global__ __launch_bounds__(1024) void cross_entropy_backward_kernel(const Accumulator<T>* d, const T* z,
+__global__ __launch_bounds__(1024) void cross_entropy_backward_kernel(const Accumulator<T>* d, const T* __restrict__ z,
                                                                       const int32_t* labels, int32_t ignored,
-                                                                      const double* log_sum, T* dz, int64_t rows, int64_t V,
-                                                                      bool aligned) {
+                                                                      const double* log_sum, T* __restrict__ dz, int64_t rows,
+                                                                      int64_t V, bool aligned) {
   using A = Accumulator<T>;
   const int64_t r = team_row();
   if (r >= rows) {
     return;
   }
-  const bool counted = counts(labels[r], ignored, V);
+  T* out_row = dz + r * V;
+  if (!counts(labels[r], ignored, V)) {
+    for_each_pack<W>(V, [&](int64_t v) { store_pack(out_row + v, Pack<T, W>{}, aligned); });
+    return;
+  }
+  const T* row = z + r * V;
   const int64_t label = labels[r];
   const A scale = *d, high = static_cast<A>(log_sum[r]), low = static_cast<A>(log_sum[r] - static_cast<double>(high));
   for_each_pack<W>(V, [&](int64_t v) {
-    Pack<T, W> out{};
-    if (counted) {
-      const Pack<T, W> in = load_pack<W>(z + r * V + v, aligned);
-      for (int k = 0; k < W; ++k) {
-        const A p = exp((wide(in.v[k]) - high) - low);
-        out.v[k] = static_cast<T>(scale * (v + k == label ? p - A(1) : p));
-      }
+    const Pack<T, W> in = load_pack<W>(row + v, aligned);
+    Pack<T, W> out;
+    for (int k = 0; k < W; ++k) {
+      const A p = exp((wide(in.v[k]) - high) - low);
+      out.v[k] = static_cast<T>(scale * (v + k == label ? p - A(1) : p));
     }
-    store_pack(dz + r * V + v, out, aligned);
+    store_pack(out_row + v, out, aligned);
   });
 }
 

@@ -10,7 +10,8 @@ namespace {
 // A team to a row (team.cuh). x comes from memory once; the second reading finds it in the caches, which hold the rows in flight up
 // to some 10,000 columns (8 warps or more to a multiprocessor).
 template <int W, typename T>
-__global__ __launch_bounds__(1024) void softmax_kernel(const T* x, T* p, int64_t rows, int64_t n, bool aligned) {
+__global__ __launch_bounds__(1024) void softmax_kernel(const T* __restrict__ x, T* __restrict__ p, int64_t rows, int64_t n,
+                                                       bool aligned) {
   using A = Accumulator<T>;
   const int64_t r = team_row();
   if (r >= rows) {
@@ -30,8 +31,8 @@ __global__ __launch_bounds__(1024) void softmax_kernel(const T* x, T* p, int64_t
 
 // dx = p·(dp − Σ_k dp_k·p_k), a team to a row.
 template <int W, typename T>
-__global__ __launch_bounds__(1024) void softmax_backward_kernel(const T* p, const T* dp, T* dx, int64_t rows, int64_t n,
-                                                                bool aligned) {
+__global__ __launch_bounds__(1024) void softmax_backward_kernel(const T* p, const T* dp, T* __restrict__ dx, int64_t rows,
+                                                                int64_t n, bool aligned) {
   using A = Accumulator<T>;
   const int64_t r = team_row();
   if (r >= rows) {

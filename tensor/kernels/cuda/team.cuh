@@ -39,10 +39,16 @@ void with_width(int64_t n, F&& launch_width) {
 
 __device__ inline int64_t team_row() { return static_cast<int64_t>(blockIdx.x) * blockDim.y + threadIdx.y; }
 
-/// Calls body(i) for the first element i of each pack of this thread, of a row of length n.
+/// Calls body(i) for the first element i of each pack of this thread, of a row of length n. Where a pack is one element, four at a
+/// time, so that their loads are on their way together.
 template <int W, typename Body>
 __device__ void for_each_pack(int64_t n, Body&& body) {
-  for (int64_t i = static_cast<int64_t>(threadIdx.x) * W; i < n; i += static_cast<int64_t>(blockDim.x) * W) {
+  const int64_t stride = static_cast<int64_t>(blockDim.x) * W;
+  int64_t i = static_cast<int64_t>(threadIdx.x) * W;
+  for (; W == 1 && i + 3 * stride < n; i += 4 * stride) {
+    body(i), body(i + stride), body(i + 2 * stride), body(i + 3 * stride);
+  }
+  for (; i < n; i += stride) {
     body(i);
   }
 }
