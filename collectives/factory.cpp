@@ -7,6 +7,7 @@
 #include "collectives/backends/local.h"
 #include "collectives/backends/mpi.h"
 #include "collectives/backends/nccl.h"
+#include "collectives/backends/staged.h"
 
 namespace ringlet {
 
@@ -46,7 +47,8 @@ std::unique_ptr<Communicator> make_world(std::string_view name, const WorldOptio
     return make_local();
   }
   if (name == "mpi") {
-    return make_mpi(options);
+    std::unique_ptr<Communicator> world = make_mpi(options);
+    return options.device == Device::Kind::Cuda ? make_staged(std::move(world), gpu()) : std::move(world);
   }
   if (name == "nccl") {
     return make_nccl(options);

@@ -25,6 +25,8 @@ struct WorldOptions {
   /// Of messages: which algorithms carry the collectives. Shared memory has forms of its own, in order T: with an algorithm
   /// by name "auto" means messages, and "shm" is an `Error`.
   Algorithms algorithms{};
+  /// Of the backend mpi: Cuda takes device memory too, by way of the host (backends/staged.h). Ranks may share a GPU.
+  Device::Kind device = Device::Kind::Cpu;
 };
 
 /// All ranks that were started together, over the backend `name`:

@@ -92,7 +92,9 @@ int run_program(const Program& program, const Request& request, const Started& s
   if (request.backend == started.world->name()) {
     return program.run(*started.world, started.recorder);
   }
-  std::unique_ptr<Communicator> other = make_world(request.backend, {.deadline = request.communication.deadline()});
+  std::unique_ptr<Communicator> other = make_world(request.backend, {.deadline = request.communication.deadline(),
+                                                                     .transport = request.transport,
+                                                                     .algorithms = request.communication.algorithms()});
   const std::unique_ptr<Communicator> recorded = make_recorded(std::move(other), started.recorder);
   return program.run(*recorded, started.recorder);
 }

@@ -6,7 +6,6 @@
 #include <string_view>
 
 #include "collectives/backends/mpi.h"
-#include "collectives/backends/staged.h"
 #include "collectives/factory.h"
 #include "tensor/base/gpu.h"
 #include "test/collectives/conformance.h"
@@ -28,7 +27,7 @@ Report refused() {
 Report conformance(std::string_view how) {
   const int device = how == "nccl" ? place_on_host().rank : 0;
   gpu().use(device);
-  std::unique_ptr<Communicator> world = how == "nccl" ? make_world("nccl") : make_staged(make_world("mpi"), gpu());
+  std::unique_ptr<Communicator> world = how == "nccl" ? make_world("nccl") : make_world("mpi", {.device = Device::Kind::Cuda});
   return run_conformance(*make_on_device(std::move(world), gpu(), device));
 }
 
