@@ -32,7 +32,7 @@ class SharedMemoryCommunicator : public Communicator {
   std::optional<Moved> moved() const override { return Moved{.bytes = static_cast<int64_t>(shared_.copied())}; }
   std::shared_ptr<Arena> arena() const override { return heap_; }
 
-  void look_after_peers() override { messages_->look_after_peers(); }
+  void look_after_peers() override { size() == 1 ? messages_->look_after_peers() : shared_.phases().look_for_the_failed(); }
 
   void run(const Call& call) override {
     if (size() == 1 || !is_collective(call.operation)) {

@@ -165,6 +165,18 @@ void SharedPhases::look_after_peers(Clock::duration waited) {
   }
 }
 
+void SharedPhases::look_for_the_failed() {
+  for (int r = 0; r < ranks_; ++r) {
+    const Standing other = arena_.seat(r).standing();
+    if (other.state == State::Failed) {
+      dispute(r, message("rank {} has left because of an exception", r));
+    }
+    if (!gone(other) && arena_.seat(r).dead()) {
+      dispute(r, message("rank {} is dead (process {})", r, arena_.seat(r).process.load()));
+    }
+  }
+}
+
 // At the phase that this rank has arrived at last: then they differ in what they call, if anything is wrong.
 bool SharedPhases::all_here() const {
   const SharedHead& head = arena_.head();

@@ -30,6 +30,8 @@ class SharedPhases {
   /// Returns when all ranks have arrived at `phase`.
   void wait(uint32_t phase);
   void meet() { wait(arrive()); }
+  /// Communicator::look_after_peers.
+  void look_for_the_failed();
 
   const SharedArena& arena() const { return arena_; }
 

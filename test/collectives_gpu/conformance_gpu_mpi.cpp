@@ -2,13 +2,17 @@
 //   nccl      over NCCL, a GPU for each rank
 //   staged    through host memory, all ranks on one GPU
 //   refused   what NCCL says to more ranks than GPUs
+//   dies      rank 1, after its call, while the GPUs of the others wait for it: they say so
+#include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <string_view>
 
 #include "collectives/backends/mpi.h"
 #include "collectives/factory.h"
 #include "tensor/base/gpu.h"
 #include "test/collectives/conformance.h"
+#include "test/collectives_gpu/device_array.h"
 #include "test/collectives_gpu/on_device.h"
 
 namespace ringlet::test {
@@ -24,6 +28,22 @@ Report refused() {
   return report;
 }
 
+[[noreturn]] void die() {
+  setenv("RINGLET_EMULATED_NCCL_FAIL", "ncclAllReduce:1:1:lose", 1);
+  const std::unique_ptr<Communicator> world = make_world("nccl");
+  const DeviceArray<int32_t> data(std::vector<int32_t>(1000, 1), world->rank());
+  world->all_reduce(data.buffer(), ReduceOp::Sum);
+  if (world->rank() == 1) {
+    raise(SIGKILL);
+  }
+  try {
+    gpu().synchronize();
+  } catch (const CommError& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+  }
+  abort_world(1);
+}
+
 Report conformance(std::string_view how) {
   const int device = how == "nccl" ? place_on_host().rank : 0;
   gpu().use(device);
@@ -32,6 +52,9 @@ Report conformance(std::string_view how) {
 }
 
 int run(std::string_view how) {
+  if (how == "dies") {
+    die();
+  }
   const Report report = how == "refused" ? refused() : conformance(how);
   for (const std::string& failure : report.failures()) {
     std::fprintf(stderr, "%s\n", failure.c_str());
