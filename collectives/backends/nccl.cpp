@@ -33,10 +33,11 @@ NcclWatch watch_of(const Communicator& host, std::chrono::milliseconds deadline)
   };
 }
 
-std::unique_ptr<NcclGroup> join(Communicator& host, NcclLibrary& library, int device, std::chrono::milliseconds deadline) {
+std::unique_ptr<NcclGroup> join(Communicator& host, NcclLibrary& library, int device, std::chrono::milliseconds deadline,
+                                const NcclGroup* whole) {
   try {
     const NcclId id = host.size() > 1 ? tell_id(host, library) : NcclId();
-    return library.join(id, host.rank(), host.size(), device, watch_of(host, deadline));
+    return library.join(id, host.rank(), host.size(), device, watch_of(host, deadline), whole);
   } catch (const NcclFault& fault) {
     throw CommError({.rank = host.rank(), .size = host.size(), .operation = "start", .group = host.group()}, fault.what());
   }
@@ -98,7 +99,7 @@ class NcclCommunicator final : public Communicator {
     if (part == nullptr) {
       return nullptr;
     }
-    std::unique_ptr<NcclGroup> group = join(*part, library_, device_.index, options_.deadline);
+    std::unique_ptr<NcclGroup> group = join(*part, library_, device_.index, options_.deadline, group_.get());
     return std::make_unique<NcclCommunicator>(std::move(part), std::move(group), library_, gpu_, device_.index, options_,
                                               staging_);
   }
@@ -238,7 +239,7 @@ class NcclCommunicator final : public Communicator {
 std::unique_ptr<Communicator> make_nccl(std::unique_ptr<Communicator> host, NcclLibrary& library, Gpu& gpu, int device,
                                         const NcclOptions& options) {
   gpu.use(device);
-  std::unique_ptr<NcclGroup> group = join(*host, library, device, options.deadline);
+  std::unique_ptr<NcclGroup> group = join(*host, library, device, options.deadline, nullptr);
   return std::make_unique<NcclCommunicator>(std::move(host), std::move(group), library, gpu, device, options,
                                             std::make_shared<Staging>(gpu));
 }

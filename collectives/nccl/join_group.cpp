@@ -103,7 +103,8 @@ class Stream {
 // One rank has nothing to say to NCCL: it needs the stream alone.
 class Group final : public NcclGroup {
  public:
-  Group(const NcclId& id, int rank, int size, NcclWatch watch) : watch_(std::move(watch)) {
+  Group(const NcclId& id, int rank, int size, NcclWatch watch, std::shared_ptr<Stream> stream)
+      : watch_(std::move(watch)), shared_stream_(std::move(stream)), stream_(*shared_stream_) {
     if (size == 1) {
       return;
     }
@@ -132,6 +133,8 @@ class Group final : public NcclGroup {
   }
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;
+
+  const std::shared_ptr<Stream>& stream() const { return shared_stream_; }
 
   void follow_caller() override { EventPoint(cudaStreamPerThread).hold(stream_); }
   std::shared_ptr<Point> point() override { return std::make_shared<EventPoint>(stream_); }
@@ -222,15 +225,18 @@ class Group final : public NcclGroup {
   }
 
   NcclWatch watch_;
-  Stream stream_{};
+  std::shared_ptr<Stream> shared_stream_;
+  cudaStream_t stream_;
   ncclComm_t comm_ = nullptr;
   ncclResult_t message_fault_ = ncclSuccess;  // the first since `open`
 };
 
 }  // namespace
 
-std::unique_ptr<NcclGroup> join_group(const NcclId& id, int rank, int size, NcclWatch watch) {
-  return std::make_unique<Group>(id, rank, size, std::move(watch));
+std::unique_ptr<NcclGroup> join_group(const NcclId& id, int rank, int size, NcclWatch watch, const NcclGroup* whole) {
+  std::shared_ptr<Stream> stream =
+      whole == nullptr ? std::make_shared<Stream>() : static_cast<const Group*>(whole)->stream();  // all are of this library
+  return std::make_unique<Group>(id, rank, size, std::move(watch), std::move(stream));
 }
 
 }  // namespace ringlet

@@ -7,7 +7,7 @@
 
 namespace ringlet {
 
-/// Collective over the ranks that have `id`; on the calling thread's device.
-std::unique_ptr<NcclGroup> join_group(const NcclId& id, int rank, int size, NcclWatch watch);
+/// NcclLibrary::join, on the calling thread's device.
+std::unique_ptr<NcclGroup> join_group(const NcclId& id, int rank, int size, NcclWatch watch, const NcclGroup* whole);
 
 }  // namespace ringlet

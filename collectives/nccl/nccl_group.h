@@ -37,7 +37,7 @@ struct NcclInputs {
   int ranks;
 };
 
-/// A rank's communicator of NCCL, with a stream of its own. Calls are queued on the stream, in order, and return; all pointers are
+/// A rank's communicator of NCCL, with a stream that is not the caller's. Calls are queued on the stream, in order, and return; all pointers are
 /// device memory, all counts elements. All ranks queue the same calls in the same order. Throws NcclFault.
 class NcclGroup {
  public:
@@ -86,13 +86,16 @@ class NcclLibrary {
   /// Throws NcclFault where there is no driver.
   virtual int device_count() = 0;
   virtual NcclId new_id() = 0;
-  /// Collective over the ranks that have `id`; `watch` sees this wait and those of the group.
-  virtual std::unique_ptr<NcclGroup> join(const NcclId& id, int rank, int size, int device, NcclWatch watch) = 0;
+  /// Collective over the ranks that have `id`; `watch` sees this wait and those of the group. On the stream of `whole`, of which this
+  /// group is a part, if there is one: kernels of NCCL wait for those of other GPUs, so that two groups on two streams could wait for
+  /// each other where one stream does them in the order of the program.
+  virtual std::unique_ptr<NcclGroup> join(const NcclId& id, int rank, int size, int device, NcclWatch watch,
+                                          const NcclGroup* whole) = 0;
 };
 
 /// The one function that is looked up by name; the second changes with this interface.
 inline constexpr const char* kNcclEntry = "ringlet_nccl_library";
-inline constexpr int kNcclInterface = 1;
+inline constexpr int kNcclInterface = 2;
 using NcclEntry = NcclLibrary* (*)(int interface);
 
 }  // namespace ringlet

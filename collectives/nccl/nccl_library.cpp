@@ -30,9 +30,10 @@ class Library final : public NcclLibrary {
     std::memcpy(id.bytes.data(), &unique, sizeof(id));
     return id;
   }
-  std::unique_ptr<NcclGroup> join(const NcclId& id, int rank, int size, int device, NcclWatch watch) override {
+  std::unique_ptr<NcclGroup> join(const NcclId& id, int rank, int size, int device, NcclWatch watch,
+                                  const NcclGroup* whole) override {
     check_cuda(cudaSetDevice(device), "cudaSetDevice");
-    return join_group(id, rank, size, std::move(watch));
+    return join_group(id, rank, size, std::move(watch), whole);
   }
 };
 
