@@ -20,7 +20,7 @@ inline constexpr double kRounding = std::is_same_v<T, float>    ? 0x1p-24
 
 /// The longest chain of additions in a sum of n numbers on the GPU (team.cuh, row_reduce.cuh) and on the CPU (summation.h).
 inline double row_chain(int64_t n) {
-  const double gpu = n <= 16384 ? std::min<double>(static_cast<double>(n), 50) : 60 + static_cast<double>(n) * 0x1p-14;
+  const double gpu = n <= 16384 ? std::min<double>(static_cast<double>(n), 40) : 80;
   return gpu + 68 + std::max(0.0, std::log2(static_cast<double>(n) / 1024));
 }
 /// The same for the sums over rows (column_reduce.cuh).

@@ -1,10 +1,10 @@
 // y[o, c] = join of f(o, r, c) over r, for a contiguous [outer, n, inner]: a middle extent, or the first, goes.
 //
-// A block takes 32 neighbouring columns, so that a warp reads 128 bytes of a row, with 16 threads to a column: thread t takes rows t, t + 16,
-// …; the 16 are then joined through shared memory as a balanced tree. Below 32 rows a block is 256 columns with one thread each.
-// Rows are cut into chunks of 256, a block each, which gives 768 columns of 8,192 rows 768 blocks; what the chunks gave is reduced
-// the same way until one chunk is left. All of it depends on n alone. Chains of additions: at most 32 + 4 a level, and one level for
-// every 8 bits of n: |error| ≤ 36·⌈log_256 n⌉·eps·Σ|x|. Twin: sum_columns in cpu/summation.h.
+// A block takes 32 neighbouring columns, so that a warp reads 128 bytes of a row, with 16 threads to a column: thread t takes
+// rows t, t + 16, …; the 16 are then joined through shared memory as a balanced tree. Below 32 rows a block is 256 columns with
+// one thread each. Rows are cut into chunks of 256, a block each, which gives 768 columns of 8,192 rows 768 blocks; what the
+// chunks gave is reduced the same way until one chunk is left. All of it depends on n alone. Chains of additions: at most 32 +
+// 4 a level, and one level for every 8 bits of n: |error| ≤ 36·⌈log_256 n⌉·eps·Σ|x|. Twin: sum_columns in cpu/summation.h.
 #pragma once
 
 #include <algorithm>

@@ -26,7 +26,8 @@ __global__ __launch_bounds__(1024) void log_sum_kernel(const T* z, const int32_t
   }
 }
 
-// The loss of row r, log_sum − z_label, summed over rows in fp64 in the order of column_reduce.cuh, the rows being those of one column.
+// The loss of row r, log_sum − z_label, summed over rows in fp64 in the order of column_reduce.cuh, the rows being those of one
+// column.
 template <typename T>
 struct Loss {
   const T* z;
@@ -52,8 +53,8 @@ struct StoreLoss {
   __device__ void operator()(int64_t, double total) const { *sum = static_cast<A>(total); }
 };
 
-// dz = d·(exp(z − log_sum) − onehot(label)), 0 in ignored rows. The fp64 log_sum is subtracted in two pieces: a logit of 1000 must not
-// cost its probability three digits. A team to a row; no sum, so nobody waits for anybody.
+// dz = d·(exp(z − log_sum) − onehot(label)), 0 in ignored rows. The fp64 log_sum is subtracted in two pieces: a logit of 1000
+// must not cost its probability three digits. A team to a row; no sum, so nobody waits for anybody.
 template <int W, typename T>
 __global__ __launch_bounds__(1024) void cross_entropy_backward_kernel(const Accumulator<T>* d, const T* __restrict__ z,
                                                                       const int32_t* labels, int32_t ignored,
@@ -74,12 +75,11 @@ __global__ __launch_bounds__(1024) void cross_entropy_backward_kernel(const Accu
   const A scale = *d, high = static_cast<A>(log_sum[r]), low = static_cast<A>(log_sum[r] - static_cast<double>(high));
   for_each_pack<W>(V, [&](int64_t v) {
     const Pack<T, W> in = load_pack<W>(row + v, aligned);
-    Pack<T, W> out;
-    for (int k = 0; k < W; ++k) {
+    const auto dz_of = [&](int k) {
       const A p = exp((wide(in.v[k]) - high) - low);
-      out.v[k] = static_cast<T>(scale * (v + k == label ? p - A(1) : p));
-    }
-    store_pack(out_row + v, out, aligned);
+      return scale * (v + k == label ? p - A(1) : p);
+    };
+    store_pack(out_row + v, pack_of<T, W>(dz_of), aligned);
   });
 }
 

@@ -1,5 +1,5 @@
-// The twins of cpu/cross_entropy.h on a GPU: pointers, d and sum too, are device pointers, and the call returns before the result is
-// there. A row whose label is neither `ignored` nor in 0 .. V−1 is treated as ignored; labels.h tells of it.
+// The twins of cpu/cross_entropy.h on a GPU: pointers, d and sum too, are device pointers, and the call returns before the
+// result is there. A row whose label is neither `ignored` nor in 0 .. V−1 is treated as ignored; labels.h tells of it.
 #pragma once
 
 #include "tensor/kernels/cpu/cross_entropy.h"

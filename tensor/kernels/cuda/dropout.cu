@@ -20,8 +20,8 @@ struct Numbers {
 // y_i = x_i·scale where number first + i is at least `threshold`, else 0.
 //
 // A thread draws one block of Philox and decides over the four numbers that it is for: ten rounds are about 60 integer
-// instructions, 15 a number, which hide behind the memory. 16 bytes a thread in fp32, loaded at once where x, y and `first` begin at
-// a whole four; in bf16 and fp64 8 and 32. 256 threads a block, no barrier.
+// instructions, 15 a number, which hide behind the memory. 16 bytes a thread in fp32, loaded at once where x, y and `first`
+// begin at a whole four; in bf16 and fp64 8 and 32. 256 threads a block, no barrier.
 template <typename T>
 __global__ void dropout_kernel(const T* x, T* y, int64_t n, float threshold, Accumulator<T> scale, Numbers numbers,
                                bool aligned) {

@@ -15,7 +15,8 @@ struct Square { template <typename A> __device__ A operator()(A v) const { retur
 struct Tanh { template <typename A> __device__ A operator()(A v) const { return tanh(v); } };
 struct Erf { template <typename A> __device__ A operator()(A v) const { return erf(v); } };
 struct Sigmoid { template <typename A> __device__ A operator()(A v) const { return sigmoid(v); } };
-struct Relu { template <typename A> __device__ A operator()(A v) const { return v <= A(0) ? A(0) : v; } };  // a NaN is not ≤ 0: it passes
+// A NaN is not ≤ 0: it passes.
+struct Relu { template <typename A> __device__ A operator()(A v) const { return v <= A(0) ? A(0) : v; } };
 struct Step { template <typename A> __device__ A operator()(A v) const { return v > A(0) ? A(1) : v <= A(0) ? A(0) : v; } };
 // clang-format on
 

@@ -35,9 +35,9 @@ __device__ void add_pack(Accumulator<T> (&sum)[W], const Pack<T, W>& x) {
 // dtable[id, :] += dy[n, :] for the n with ids[n] = id, ascending: the order of the CPU, and in fp32 and fp64 its bits.
 //
 // A warp takes 32 packs of columns and one place in the sorted list; where no run of equal ids begins there it is done, else it
-// follows the run. It looks at 32 ids at once: a vote tells how many belong to the run, so the rows to add are known ahead and eight
-// of them are on their way together. dy is read once. The longest run decides: an id at every tenth of 65,536 positions is 6,554 rows,
-// some 800 waits for memory one after another, half a millisecond.
+// follows the run. It looks at 32 ids at once: a vote tells how many belong to the run, so the rows to add are known ahead and
+// eight of them are on their way together. dy is read once. The longest run decides: an id at every tenth of 65,536 positions
+// is 6,554 rows, some 800 waits for memory one after another, half a millisecond.
 constexpr int kAhead = 8;
 template <int W, typename T>
 __global__ __launch_bounds__(256) void embedding_backward_kernel(const T* dy, SortedPositions sorted, T* dtable, int64_t N,

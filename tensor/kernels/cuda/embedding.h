@@ -1,5 +1,5 @@
-// The twins of cpu/embedding.h on a GPU: pointers are device pointers, and the call returns before the result is there. Of an id outside
-// 0 .. V−1 the row is zeros and the gradient dropped; labels.h tells of it.
+// The twins of cpu/embedding.h on a GPU: pointers are device pointers, and the call returns before the result is there. Of an
+// id outside 0 .. V−1 the row is zeros and the gradient dropped; labels.h tells of it.
 #pragma once
 
 #include "tensor/kernels/cpu/embedding.h"

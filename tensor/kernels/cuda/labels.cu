@@ -46,7 +46,8 @@ __device__ CountAndFirst from_lane(CountAndFirst v, int distance) {
   return {__shfl_xor_sync(kAllLanes, v.counted, distance), __shfl_xor_sync(kAllLanes, v.first, distance)};
 }
 
-// One block of 1,024 threads: 65,536 labels are 64 rounds of 4 KB, some 20 us, and neither a second launch nor an atomic is needed.
+// One block of 1,024 threads: 65,536 labels are 64 rounds of 4 KB, some 20 us, and neither a second launch nor an atomic is
+// needed.
 __global__ __launch_bounds__(1024) void check_kernel(const int32_t* labels, int64_t n, LabelFault rule, int64_t* counted,
                                                      LabelFault* report) {
   CountAndFirst mine = {0, n};

@@ -8,8 +8,8 @@ namespace {
 
 // y = (x − μ)·ρ·γ + β,  μ = mean_C(x),  ρ = 1/√(mean_C((x − μ)²) + ε).
 //
-// A team to a row (team.cuh), which it reads three times: from memory once, then from the L1 cache, where 8 rows of 768 take 24 KB. Bytes of
-// memory for an element: one read, one write; γ and β stay in the caches.
+// A team to a row (team.cuh), which it reads three times: from memory once, then from the L1 cache, where 8 rows of 768 take
+// 24 KB. An element is read and written once; γ and β stay in the caches.
 template <int W, typename T>
 __global__ __launch_bounds__(1024) void layer_norm_kernel(const T* x, const T* gamma, const T* beta, Accumulator<T> eps, T* y,
                                                           Accumulator<T>* mean, Accumulator<T>* rstd, int64_t rows, int64_t C,
@@ -20,26 +20,14 @@ __global__ __launch_bounds__(1024) void layer_norm_kernel(const T* x, const T* g
     return;
   }
   const T* row = x + r * C;
-  const A mu = sum_row<W, A>(C,
-                             [&](int64_t c) {
-                               const Pack<T, W> in = load_pack<W>(row + c, aligned);
-                               Pack<A, W> terms;
-                               for (int k = 0; k < W; ++k) {
-                                 terms.v[k] = wide(in.v[k]);
-                               }
-                               return terms;
-                             }) /
-               static_cast<A>(C);
-  const A variance = sum_row<W, A>(C,
-                                   [&](int64_t c) {
-                                     const Pack<T, W> in = load_pack<W>(row + c, aligned);
-                                     Pack<A, W> terms;
-                                     for (int k = 0; k < W; ++k) {
-                                       terms.v[k] = (wide(in.v[k]) - mu) * (wide(in.v[k]) - mu);
-                                     }
-                                     return terms;
-                                   }) /
-                     static_cast<A>(C);
+  const A mu = mean_row<W, A>(C, [&](int64_t c) {
+    const Pack<T, W> in = load_pack<W>(row + c, aligned);
+    return pack_of<A, W>([&](int k) { return wide(in.v[k]); });
+  });
+  const A variance = mean_row<W, A>(C, [&](int64_t c) {
+    const Pack<T, W> in = load_pack<W>(row + c, aligned);
+    return pack_of<A, W>([&](int k) { return (wide(in.v[k]) - mu) * (wide(in.v[k]) - mu); });
+  });
   const A rho = A(1) / sqrt(variance + eps);
   if (threadIdx.x == 0) {
     mean[r] = mu;
@@ -47,39 +35,24 @@ __global__ __launch_bounds__(1024) void layer_norm_kernel(const T* x, const T* g
   }
   for_each_pack<W>(C, [&](int64_t c) {
     const Pack<T, W> in = load_pack<W>(row + c, aligned), scale = load_pack<W>(gamma + c, aligned);
-    Pack<T, W> shift{}, out;
-    if (beta != nullptr) {
-      shift = load_pack<W>(beta + c, aligned);
-    }
-    for (int k = 0; k < W; ++k) {
+    const Pack<T, W> shift = beta == nullptr ? Pack<T, W>{} : load_pack<W>(beta + c, aligned);
+    const auto y_of = [&](int k) {
       const A scaled = (wide(in.v[k]) - mu) * rho * wide(scale.v[k]);
-      out.v[k] = static_cast<T>(beta != nullptr ? scaled + wide(shift.v[k]) : scaled);
-    }
-    store_pack(y + r * C + c, out, aligned);
+      return beta == nullptr ? scaled : scaled + wide(shift.v[k]);
+    };
+    store_pack(y + r * C + c, pack_of<T, W>(y_of), aligned);
   });
 }
 
-// dx = ρ·(g − mean_C(g) − x̂·mean_C(g·x̂)),  g = dy·γ,  x̂ = (x − μ)·ρ. A team to a row, which it reads three times, from memory once.
+// dx = ρ·(g − mean_C(g) − x̂·mean_C(g·x̂)),  g = dy·γ,  x̂ = (x − μ)·ρ. A team to a row, which it reads three times, once from
+// memory.
 template <int W, typename T>
-struct BackwardRow {
+struct BackwardPack {
   using A = Accumulator<T>;
-  const T *dy, *x, *gamma;
+  Pack<T, W> dy, x, gamma;
   A mu, rho;
-  bool aligned;
-
-  struct Terms {
-    A g[W], xhat[W];
-  };
-  __device__ Terms at(int64_t c) const {
-    const Pack<T, W> gradient = load_pack<W>(dy + c, aligned), in = load_pack<W>(x + c, aligned),
-                     scale = load_pack<W>(gamma + c, aligned);
-    Terms terms;
-    for (int k = 0; k < W; ++k) {
-      terms.g[k] = wide(gradient.v[k]) * wide(scale.v[k]);
-      terms.xhat[k] = (wide(in.v[k]) - mu) * rho;
-    }
-    return terms;
-  }
+  __device__ A g(int k) const { return wide(dy.v[k]) * wide(gamma.v[k]); }
+  __device__ A xhat(int k) const { return (wide(x.v[k]) - mu) * rho; }
 };
 
 template <int W, typename T>
@@ -91,34 +64,23 @@ __global__ __launch_bounds__(1024) void layer_norm_backward_kernel(const T* dy, 
   if (r >= rows) {
     return;
   }
-  const BackwardRow<W, T> row{dy + r * C, x + r * C, gamma, mean[r], rstd[r], aligned};
-  const A mean_g = sum_row<W, A>(C,
-                                 [&](int64_t c) {
-                                   const auto terms = row.at(c);
-                                   Pack<A, W> g;
-                                   for (int k = 0; k < W; ++k) {
-                                     g.v[k] = terms.g[k];
-                                   }
-                                   return g;
-                                 }) /
-                   static_cast<A>(C);
-  const A mean_gx = sum_row<W, A>(C,
-                                  [&](int64_t c) {
-                                    const auto terms = row.at(c);
-                                    Pack<A, W> gx;
-                                    for (int k = 0; k < W; ++k) {
-                                      gx.v[k] = terms.g[k] * terms.xhat[k];
-                                    }
-                                    return gx;
-                                  }) /
-                    static_cast<A>(C);
+  const A mu = mean[r], rho = rstd[r];
+  const auto at = [&](int64_t c) {
+    return BackwardPack<W, T>{load_pack<W>(dy + r * C + c, aligned), load_pack<W>(x + r * C + c, aligned),
+                              load_pack<W>(gamma + c, aligned), mu, rho};
+  };
+  const A mean_g = mean_row<W, A>(C, [&](int64_t c) {
+    const auto pack = at(c);
+    return pack_of<A, W>([&](int k) { return pack.g(k); });
+  });
+  const A mean_gx = mean_row<W, A>(C, [&](int64_t c) {
+    const auto pack = at(c);
+    return pack_of<A, W>([&](int k) { return pack.g(k) * pack.xhat(k); });
+  });
   for_each_pack<W>(C, [&](int64_t c) {
-    const auto terms = row.at(c);
-    Pack<T, W> out;
-    for (int k = 0; k < W; ++k) {
-      out.v[k] = static_cast<T>(row.rho * (terms.g[k] - mean_g - terms.xhat[k] * mean_gx));
-    }
-    store_pack(dx + r * C + c, out, aligned);
+    const auto pack = at(c);
+    const auto dx_of = [&](int k) { return rho * (pack.g(k) - mean_g - pack.xhat(k) * mean_gx); };
+    store_pack(dx + r * C + c, pack_of<T, W>(dx_of), aligned);
   });
 }
 
@@ -138,7 +100,8 @@ struct AddWeightGrads {
 template <typename T>
 struct WeightTerms {
   const T *dy, *x;
-  const Accumulator<T>*mean, *rstd;
+  const Accumulator<T>* mean;
+  const Accumulator<T>* rstd;
   int64_t C;
   __device__ WeightGrads<Accumulator<T>> operator()(int64_t, int64_t r, int64_t c) const {
     const Accumulator<T> gradient = wide(dy[r * C + c]);

@@ -1,8 +1,9 @@
 // y = f(a) and y = f(a, b), elementwise, over strided operands (Runs, cpu/runs.h).
 //
-// A thread takes a pack of W elements along the innermost dim, 16 bytes where all operands lie so that they can be loaded at once,
-// else one element. Blocks of 256 threads: eight of them fill a multiprocessor, and a barrier is not needed. The grid ends at 65,536
-// blocks, 268 MB a round of fp32; beyond, a thread takes several packs. An element's value depends on its operands alone.
+// A thread takes a pack of W elements along the innermost dim, 16 bytes where all operands lie so that they can be loaded at
+// once, else one element. Blocks of 256 threads: eight of them fill a multiprocessor, and a barrier is not needed. The grid
+// ends at 65,536 blocks, 268 MB a round of fp32; beyond, a thread takes several packs. An element's value depends on its
+// operands alone.
 #pragma once
 
 #include "tensor/kernels/cpu/runs.h"
@@ -23,8 +24,8 @@ struct Place {
 /// How operands can be walked: as one run of packs, as many runs of whole packs, element by element.
 enum class Walk : uint8_t { Run, Packs, Elements };
 
-/// The place of pack `unit`, innermost packs first. A single run needs no division; others make do with those of 32 bits, which are
-/// what a 64-bit division begins with, unless there are 2^32 packs.
+/// The place of pack `unit`, innermost packs first. A single run needs no division; others make do with those of 32 bits, which
+/// are what a 64-bit division begins with, unless there are 2^32 packs.
 template <int W, Walk walk>
 __device__ Place place_of(const Runs& runs, int64_t unit) {
   const int64_t packs = walk == Walk::Run ? 0 : (runs.extent[0] + W - 1) / W;
@@ -45,11 +46,7 @@ __device__ Pack<T, W> load_run(const T* p, int64_t step, int count) {
   if (W > 1 && step == 1 && count == W) {
     return *reinterpret_cast<const Pack<T, W>*>(p);
   }
-  Pack<T, W> x;
-  for (int k = 0; k < W; ++k) {
-    x.v[k] = p[k < count ? k * step : 0];
-  }
-  return x;
+  return pack_of<T, W>([&](int k) { return p[k < count ? k * step : 0]; });
 }
 
 template <int W, typename T>
@@ -74,8 +71,8 @@ __global__ void map_kernel(const Runs runs, const int64_t packs, const Body body
   }
 }
 
-/// Whether an operand with these steps can be walked in packs of W: side by side or one number along the innermost dim, and rows
-/// that begin at whole packs. In the last pack of a single run elements may be missing.
+/// Whether an operand with these steps can be walked in packs of W: side by side or one number along the innermost dim, and
+/// rows that begin at whole packs. In the last pack of a single run elements may be missing.
 template <int W, typename T>
 bool packs_fit(const Runs& runs, const int64_t (&steps)[kMaxDims], const T* p) {
   if (steps[0] == 0) {
@@ -121,11 +118,7 @@ struct Unary {
   template <int W>
   __device__ void at(const Runs& runs, const Place& place) const {
     const Pack<T, W> x = load_run<W>(a + place.a, runs.a[0], place.count);
-    Pack<T, W> result;
-    for (int k = 0; k < W; ++k) {
-      result.v[k] = static_cast<T>(f(wide(x.v[k])));
-    }
-    store_run<W>(y + place.y, runs.y[0], place.count, result);
+    store_run<W>(y + place.y, runs.y[0], place.count, pack_of<T, W>([&](int k) { return f(wide(x.v[k])); }));
   }
 };
 template <typename T, typename F>
@@ -137,11 +130,8 @@ struct Binary {
   __device__ void at(const Runs& runs, const Place& place) const {
     const Pack<T, W> left = load_run<W>(a + place.a, runs.a[0], place.count);
     const Pack<T, W> right = load_run<W>(b + place.b, runs.b[0], place.count);
-    Pack<T, W> result;
-    for (int k = 0; k < W; ++k) {
-      result.v[k] = static_cast<T>(f(wide(left.v[k]), wide(right.v[k])));
-    }
-    store_run<W>(y + place.y, runs.y[0], place.count, result);
+    store_run<W>(y + place.y, runs.y[0], place.count,
+                 pack_of<T, W>([&](int k) { return f(wide(left.v[k]), wide(right.v[k])); }));
   }
 };
 

@@ -1,6 +1,6 @@
-// Elementary functions of fp32 and fp64 under one name each, and the way from bf16 to fp32 and back. They are CUDA's: expf, logf,
-// tanhf and erff err by at most 1, 1, 2 and 2 ulp (CUDA C++ Programming Guide, mathematical functions), where cpu/math.h has
-// polynomials of its own; the bits differ, the tests bound by how much.
+// Elementary functions of fp32 and fp64 under one name each, and the way from bf16 to fp32 and back. They are CUDA's: expf,
+// logf, tanhf and erff err by at most 1, 1, 2 and 2 ulp (CUDA C++ Programming Guide, mathematical functions), where cpu/math.h
+// has polynomials of its own; the bits differ, the tests bound by how much.
 #pragma once
 
 #include "tensor/base/dtype.h"

@@ -1,9 +1,9 @@
 // The largest number m of a row and s = Σ exp(x − m), in one reading ("online normalizer calculation for softmax", Milakov &
-// Gimelshein, 2018): where a larger number turns up, what was summed so far is scaled by exp(m_old − m_new). A row that is not in
-// the caches is then read once instead of twice, for one more exponential a pack.
+// Gimelshein, 2018): where a larger number turns up, what was summed so far is scaled by exp(m_old − m_new). A row that is not
+// in the caches is then read once instead of twice, for one more exponential a pack.
 //
-// Order: that of team.cuh, every pack summed from its first element to its last. Each scaling adds a rounding: at most one a pack and one a level
-// of the tree, so the bound on the error of s doubles. A row of −inf alone has m = −inf and s = 0.
+// Order: that of team.cuh, every pack summed from its first element to its last. Each scaling adds a rounding: at most one a
+// pack and one a level of the tree, so the bound on the error of s doubles. A row of −inf alone has m = −inf and s = 0.
 #pragma once
 
 #include "tensor/kernels/cuda/team.cuh"

@@ -9,8 +9,8 @@
 namespace ringlet::kernels::cuda {
 namespace {
 
-// The three bodies walk as map.cuh says: packs where the operands lie so. A copy that transposes reads one element of each line of
-// 32 bytes that it fetches, and lives on the L2 cache.
+// The three bodies walk as map.cuh says: packs where the operands lie so. A copy that transposes reads one element of each line
+// of 32 bytes that it fetches, and lives on the L2 cache.
 template <typename To, typename From>
 struct Copy {
   To* to;
@@ -18,11 +18,7 @@ struct Copy {
   template <int W>
   __device__ void at(const Runs& runs, const Place& place) const {
     const Pack<From, W> in = load_run<W>(from + place.a, runs.a[0], place.count);
-    Pack<To, W> out;
-    for (int k = 0; k < W; ++k) {
-      out.v[k] = convert<To>(in.v[k]);
-    }
-    store_run<W>(to + place.y, runs.y[0], place.count, out);
+    store_run<W>(to + place.y, runs.y[0], place.count, pack_of<To, W>([&](int k) { return convert<To>(in.v[k]); }));
   }
 };
 
@@ -32,11 +28,7 @@ struct Fill {
   T value;
   template <int W>
   __device__ void at(const Runs& runs, const Place& place) const {
-    Pack<T, W> out;
-    for (int k = 0; k < W; ++k) {
-      out.v[k] = value;
-    }
-    store_run<W>(to + place.y, runs.y[0], place.count, out);
+    store_run<W>(to + place.y, runs.y[0], place.count, pack_of<T, W>([&](int) { return value; }));
   }
 };
 
@@ -48,11 +40,8 @@ struct MaskedFill {
   template <int W>
   __device__ void at(const Runs& runs, const Place& place) const {
     const Pack<uint8_t, W> masked = load_run<W>(mask + place.b, runs.b[0], place.count);
-    Pack<T, W> out = load_run<W>(x + place.y, runs.y[0], place.count);
-    for (int k = 0; k < W; ++k) {
-      out.v[k] = masked.v[k] != 0 ? value : out.v[k];
-    }
-    store_run<W>(x + place.y, runs.y[0], place.count, out);
+    const Pack<T, W> in = load_run<W>(x + place.y, runs.y[0], place.count);
+    store_run<W>(x + place.y, runs.y[0], place.count, pack_of<T, W>([&](int k) { return masked.v[k] != 0 ? value : in.v[k]; }));
   }
 };
 

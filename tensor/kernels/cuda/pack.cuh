@@ -1,5 +1,5 @@
-// W neighbouring elements that move at once. 16 bytes are the most that one instruction of a thread loads: with 2,048 threads on a
-// multiprocessor one such load each puts 32 KB in flight, more than an H200 needs (4.8 TB/s · 0.6 us / 132 = 22 KB).
+// W neighbouring elements that move at once. 16 bytes are the most that one instruction of a thread loads: with 2,048 threads
+// on a multiprocessor one such load each puts 32 KB in flight, more than an H200 needs (4.8 TB/s · 0.6 us / 132 = 22 KB).
 #pragma once
 
 #include <algorithm>
@@ -14,6 +14,16 @@ template <typename T, int W>
 struct alignas(std::min<size_t>(16, W * sizeof(T))) Pack {
   T v[W];
 };
+
+/// f(0), …, f(W − 1), converted to T.
+template <typename T, int W, typename F>
+__device__ Pack<T, W> pack_of(F&& f) {
+  Pack<T, W> x;
+  for (int k = 0; k < W; ++k) {
+    x.v[k] = static_cast<T>(f(k));
+  }
+  return x;
+}
 
 /// Elements in 16 bytes.
 template <typename T>
@@ -31,11 +41,7 @@ __device__ Pack<T, W> load_pack(const T* p, bool aligned) {
   if (aligned) {
     return *reinterpret_cast<const Pack<T, W>*>(p);
   }
-  Pack<T, W> x;
-  for (int k = 0; k < W; ++k) {
-    x.v[k] = p[k];
-  }
-  return x;
+  return pack_of<T, W>([&](int k) { return p[k]; });
 }
 
 template <int W, typename T>

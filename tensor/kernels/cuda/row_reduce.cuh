@@ -1,9 +1,10 @@
 // y[r] = join of f(x[r, i]) over i, for the rows of a contiguous [rows, n]: the last extent goes.
 //
-// A row of up to 16,384 elements is the work of one team (team.cuh, which gives the order). A longer one, such as the sum over a whole
-// tensor, is cut into chunks of 16,384, each a row of its own, so that every multiprocessor has something to do; a second launch
-// joins the chunks' results, one team to a row. Both cuts depend on n alone. Chains of additions: 40 inside a chunk, n / 2^24 + 10
-// over the chunks, so |error| ≤ (50 + n / 2^24)·eps·Σ|x|. Twin: sum_lanes and max_lanes in cpu/summation.h.
+// A row of up to 16,384 elements is the work of one team (team.cuh, which gives the order). A longer one, such as the sum over
+// a whole tensor, is cut into chunks of 16,384, each a row of its own, so that every multiprocessor has something to do; a
+// second launch joins the chunks' results, one team to a row. Both cuts depend on n alone. No chain of additions is longer than
+// 40 inside a chunk, and 40 over the chunks up to n = 2^28 (n / 2^24 + 10 beyond): |error| ≤ 80·eps·Σ|x|. Twin: sum_lanes and
+// max_lanes in cpu/summation.h.
 #pragma once
 
 #include <algorithm>

@@ -6,10 +6,11 @@
 #include "tensor/kernels/cuda/scratch.h"
 #include "tensor/kernels/cuda/team.cuh"
 
-// A radix sort from the lowest digit up (Knuth, The Art of Computer Programming 3, 5.2.5): each pass is a counting sort by 8 bits that
-// keeps the order of equals, so the last one leaves ids sorted and equal ids in the order of their positions. In a pass every block
-// counts the digits of its 1,024 keys; the counts, digit by digit and block by block within a digit, are summed up; and each key goes
-// where that sum, plus the number of equals before it in its own block, says. Nothing depends on which block is faster.
+// A radix sort from the lowest digit up (Knuth, The Art of Computer Programming 3, 5.2.5): each pass is a counting sort by 8
+// bits that keeps the order of equals, so the last one leaves ids sorted and equal ids in the order of their positions. In a
+// pass every block counts the digits of its 1,024 keys; the counts, digit by digit and block by block within a digit, are
+// summed up; and each key goes where that sum, plus the number of equals before it in its own block, says. Nothing depends on
+// which block is faster.
 
 namespace ringlet::kernels::cuda {
 namespace {
@@ -49,8 +50,8 @@ __global__ __launch_bounds__(kKeys) void count_kernel(const int32_t* ids, int64_
   }
 }
 
-// x_i = Σ_{k < i} x_k in place, by one block: N / 4 numbers, 64 KB at N = 65,536. A thread sums a stretch, the sums of threads are added up
-// by doubling distances (Hillis & Steele, 1986), and the thread goes over its stretch again.
+// x_i = Σ_{k < i} x_k in place, by one block: N / 4 numbers, 64 KB at N = 65,536. A thread sums a stretch, the sums of threads
+// are added up by doubling distances (Hillis & Steele, 1986), and the thread goes over its stretch again.
 __global__ __launch_bounds__(kKeys) void add_up_kernel(int32_t* x, int64_t n) {
   __shared__ int32_t sum[kKeys];
   const int64_t length = (n + kKeys - 1) / kKeys, begin = threadIdx.x * length, end = begin + length < n ? begin + length : n;
@@ -74,8 +75,8 @@ __global__ __launch_bounds__(kKeys) void add_up_kernel(int32_t* x, int64_t n) {
   }
 }
 
-// How many keys before this one in the block have its digit is counted by looking: on average 512 reads of shared memory that all
-// lanes of a warp do at one address, some 10 us for 65,536 keys.
+// How many keys before this one in the block have its digit is counted by looking: on average 512 reads of shared memory that
+// all lanes of a warp do at one address, some 10 us for 65,536 keys.
 __global__ __launch_bounds__(kKeys) void move_kernel(Keys from, Keys to, int64_t N, int shift, const int32_t* first) {
   __shared__ int32_t digits[kKeys];
   const int64_t n = static_cast<int64_t>(blockIdx.x) * kKeys + threadIdx.x;

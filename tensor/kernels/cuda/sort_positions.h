@@ -12,8 +12,8 @@ struct SortedPositions {
 };
 
 /// Of N < 2^31 ids. One outside 0 .. V−1 counts as V and so stands at the end. All are device pointers; the result lies in the
-/// thread's scratch and lives until its next use. Cost: ⌈log2(V + 1) / 8⌉ passes of three launches that read and write 8 bytes for an id,
-/// some 10 us each up to N = 65,536; independent of V otherwise.
+/// thread's scratch and lives until its next use. Cost: ⌈log2(V + 1) / 8⌉ passes of three launches that read and write 8 bytes
+/// for an id, some 10 us each up to N = 65,536; independent of V otherwise.
 SortedPositions sort_positions(const int32_t* ids, int64_t N, int64_t V);
 
 }  // namespace ringlet::kernels::cuda

@@ -1,13 +1,13 @@
-// A row is the work of a team: blockDim.x threads, which take its packs in turn and join what they have. How many threads depends
-// on the length of a row alone, so a row has the same bits wherever it stands and however many there are:
+// A row is the work of a team: blockDim.x threads, which take its packs in turn and join what they have. How many threads
+// depends on the length of a row alone, so a row has the same bits wherever it stands and however many there are:
 //
 //   n ≤ 1,024    a warp, 8 rows to a block: no barrier at all, and 8 warps are enough to fill a multiprocessor 8 blocks deep
 //   n ≤ 8,192    a block of 256
 //   beyond       a block of 1,024, so that the few rows of a vocabulary (50,257 wide) still fill the memory pipe
 //
 // Order of a sum: element i goes to thread (i / W) mod threads, into its running sum i mod W; the W of a thread are joined as a
-// balanced tree, then lanes at distance 16, 8, 4, 2, 1, then warps the same way. W is 16 bytes' worth where that divides n, else 1.
-// No chain is longer than 32 + 8 additions up to n = 16,384 (n / 1,024 + 10 beyond): |error| ≤ 40·eps·Σ|x|.
+// balanced tree, then lanes at distance 16, 8, 4, 2, 1, then warps the same way. W is 16 bytes' worth where that divides n,
+// else 1. No chain is longer than 32 + 8 additions up to n = 16,384 (n / 1,024 + 10 beyond): |error| ≤ 40·eps·Σ|x|.
 #pragma once
 
 #include "tensor/kernels/cuda/math.cuh"
@@ -39,8 +39,8 @@ void with_width(int64_t n, F&& launch_width) {
 
 __device__ inline int64_t team_row() { return static_cast<int64_t>(blockIdx.x) * blockDim.y + threadIdx.y; }
 
-/// Calls body(i) for the first element i of each pack of this thread, of a row of length n. Where a pack is one element, four at a
-/// time, so that their loads are on their way together.
+/// Calls body(i) for the first element i of each pack of this thread, of a row of length n. Where a pack is one element, four
+/// at a time, so that their loads are on their way together.
 template <int W, typename Body>
 __device__ void for_each_pack(int64_t n, Body&& body) {
   const int64_t stride = static_cast<int64_t>(blockDim.x) * W;
@@ -99,7 +99,7 @@ __device__ A join_team(A v, Join join) {
   return v;
 }
 
-/// Σ f(i) over a row of length n, f giving a pack of W terms from element i on.
+/// Σ f(i) over a row of length n, f giving a pack of W terms from element i on; and that divided by n.
 template <int W, typename A, typename F>
 __device__ A sum_row(int64_t n, F&& f) {
   A sum[W] = {};
@@ -110,6 +110,10 @@ __device__ A sum_row(int64_t n, F&& f) {
     }
   });
   return join_team(join_pack(sum, Plus{}), Plus{});
+}
+template <int W, typename A, typename F>
+__device__ A mean_row(int64_t n, F&& f) {
+  return sum_row<W, A>(n, f) / static_cast<A>(n);
 }
 
 }  // namespace ringlet::kernels::cuda
