@@ -126,6 +126,16 @@ class Engine {
   std::vector<State> states_;
 };
 
+namespace {
+
+Tensor ones_like(const Tensor& x) {
+  Tensor ones = Tensor::empty(x.device(), x.shape(), x.dtype());
+  ones.fill(1.0);
+  return ones;
+}
+
+}  // namespace
+
 void backward(const Var& root, const Tensor& seed, bool keep_graph) {
   check(root.requires_grad(),
         "backward: the root does not require a gradient (made from no variable that does, or under NoGrad)");
@@ -137,7 +147,7 @@ void backward(const Var& root, const Tensor& seed, bool keep_graph) {
   }
   const NoGrad no_grad;
   Engine engine(root.node(), keep_graph);
-  engine.run(root.node(), seed.defined() ? seed : Tensor::full(root.shape(), 1.0, root.dtype()));
+  engine.run(root.node(), seed.defined() ? seed : ones_like(root.data()));
 }
 
 }  // namespace ringlet

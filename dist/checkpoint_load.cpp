@@ -89,9 +89,8 @@ class Staging {
 
   void copy_out() const {
     for (size_t i = 0; i < wanted_.size(); ++i) {
-      if (Tensor data = wanted_[i].data; data.numel() > 0) {
-        std::memcpy(data.mutable_raw_data(), staged_[i].data(), staged_[i].size());
-      }
+      Tensor data = wanted_[i].data;
+      data.write_bytes(staged_[i].data());
     }
   }
 

@@ -78,8 +78,15 @@ std::vector<PieceBytes> bytes_of(std::span<const StatePiece> pieces) {
   for (const StatePiece& piece : pieces) {
     check(piece.data.defined() && piece.data.rank() == 1 && piece.data.is_contiguous(),
           "save_checkpoint: {} of {}: needs a contiguous 1-D piece", piece.kind, piece.name);
-    all.push_back({piece.name, piece.kind, piece.full_shape, piece.data.dtype(), piece.begin, piece.data.numel(),
-                   std::span(piece.data.raw_data(), static_cast<size_t>(piece.data.bytes()))});
+    all.push_back({piece.name, piece.kind, piece.full_shape, piece.data.dtype(), piece.begin, piece.data.numel(), {}, nullptr});
+    if (piece.data.device() == Device{}) {
+      all.back().bytes = {piece.data.raw_data(), static_cast<size_t>(piece.data.bytes())};
+    } else {
+      auto fetched = std::make_shared<std::vector<std::byte>>(static_cast<size_t>(piece.data.bytes()));
+      piece.data.read_bytes(fetched->data());
+      all.back().bytes = *fetched;
+      all.back().copy = std::move(fetched);
+    }
   }
   return all;
 }

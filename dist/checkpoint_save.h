@@ -17,7 +17,7 @@
 
 namespace ringlet {
 
-/// The pieces as bytes, in memory shared with them.
+/// The pieces as bytes, in memory shared with them; those on a device as copies.
 std::vector<PieceBytes> bytes_of(std::span<const StatePiece> pieces);
 
 /// Work that does not communicate: done at once, or by a thread of its own.

@@ -48,7 +48,7 @@ void all_reduce(Communicator& comm, Tensor tensor, ReduceOp op) {
 Tensor all_gather(Communicator& comm, const Tensor& shard) {
   check(shard.defined() && shard.rank() > 0, "all_gather: needs a tensor with at least one dim, to gather along");
   const Tensor mine = shard.contiguous();
-  Tensor full = Tensor::empty(mine.shape().with(0, comm.size() * mine.dim(0)), mine.dtype());
+  Tensor full = Tensor::empty(mine.device(), mine.shape().with(0, comm.size() * mine.dim(0)), mine.dtype());
   comm.all_gather(const_buffer_of(mine), buffer_of(full));
   return full;
 }
@@ -58,7 +58,7 @@ Tensor reduce_scatter(Communicator& comm, const Tensor& full, ReduceOp op) {
   check(full.dim(0) % comm.size() == 0, "reduce_scatter: dim 0 must be a multiple of the {} ranks, got shape {}", comm.size(),
         full.shape());
   const Tensor whole = full.contiguous();
-  Tensor shard = Tensor::empty(whole.shape().with(0, whole.dim(0) / comm.size()), whole.dtype());
+  Tensor shard = Tensor::empty(whole.device(), whole.shape().with(0, whole.dim(0) / comm.size()), whole.dtype());
   comm.reduce_scatter(const_buffer_of(whole), buffer_of(shard), op);
   return shard;
 }

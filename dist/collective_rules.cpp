@@ -13,7 +13,7 @@ struct BroadcastRule {
   Grads backward(const Tensor& dy) const {
     const Tensor sum = dy.clone();
     all_reduce(*comm, sum, ReduceOp::Sum);
-    return {comm->rank() == root ? sum : Tensor::zeros(dy.shape(), dy.dtype())};
+    return {comm->rank() == root ? sum : Tensor::zeros(dy.device(), dy.shape(), dy.dtype())};
   }
 };
 

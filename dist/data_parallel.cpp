@@ -13,7 +13,7 @@
 #include "dist/replica_check.h"
 #include "optim/clip.h"
 #include "tensor/base/mapped_arena.h"
-#include "tensor/kernels/cpu/divide_and_scale.h"
+#include "tensor/kernels/table.h"
 
 namespace ringlet {
 namespace {
@@ -40,7 +40,9 @@ struct StepSums {
 
 void divide_and_scale(Tensor gradient, int64_t count, double coefficient) {
   dispatch_real("finish", gradient.dtype(), [&]<typename T>() {
-    kernels::divide_and_scale(gradient.mutable_data<T>(), gradient.numel(), static_cast<T>(count), static_cast<T>(coefficient));
+    kernels::tables_on(gradient.device().kind)
+        .of<T>()
+        .divide_and_scale(gradient.mutable_data<T>(), gradient.numel(), static_cast<T>(count), static_cast<T>(coefficient));
   });
 }
 
@@ -90,10 +92,15 @@ TokenSum DataParallel::forward_backward(const Tensor& tokens, const Tensor& targ
         phase_ == Phase::Finished ? "finished" : "communicated");
   TokenLoss loss;
   run_micro_batch(accumulates_only(), [&] {
-    loss = loss_(tokens, targets);
+    loss = loss_(on_device(tokens), on_device(targets));
     return loss.sum;
   });
   return {Later<double>(loss.sum.data()), loss.count};
+}
+
+// What a loader made on the host goes to where the parameters are. An undefined tensor is one that the loss does not need.
+Tensor DataParallel::on_device(const Tensor& batch) const {
+  return batch.defined() ? batch.to(units_.front()->parameter.data().device()) : batch;
 }
 
 // [snippet: run_micro_batch]
@@ -130,7 +137,7 @@ bool DataParallel::another_round(bool more) {
 TokenSum DataParallel::evaluate(const Tensor& tokens, const Tensor& targets) {
   const NoGrad no_grad;
   begin_evaluation();
-  const TokenLoss loss = loss_(tokens, targets);
+  const TokenLoss loss = loss_(on_device(tokens), on_device(targets));
   end_evaluation();
   return {Later<double>(loss.sum.data()), loss.count};
 }

@@ -136,6 +136,7 @@ class DataParallel : public Strategy {
   };
   std::vector<Fixed> fixed_tensors() const;
   bool another_round(bool more);
+  Tensor on_device(const Tensor& batch) const;
   void run_micro_batch(bool more, const std::function<Var()>& forward);
   /// visit(unit, entry, slice of the optimizer)
   template <typename Visit>

@@ -1,7 +1,5 @@
 #include "dist/flat_gradient.h"
 
-#include <cstring>
-
 #include "tensor/ops/arithmetic.h"
 
 namespace ringlet {
@@ -9,7 +7,7 @@ namespace ringlet {
 void FlatGradient::point_variables_at(size_t buffer) {
   if (buffer == buffers_.size()) {
     const Tensor& like = parameter_.data();
-    buffers_.push_back(Tensor::zeros(like.shape(), like.dtype(), Category::Gradients));
+    buffers_.push_back(Tensor::zeros(like.device(), like.shape(), like.dtype(), Category::Gradients));
     views_.emplace_back();
     for (const FlatParameter::Entry& entry : parameter_.entries()) {
       views_.back().push_back(parameter_.view(entry, buffers_.back()));
@@ -29,7 +27,7 @@ const Tensor& FlatGradient::reserve() {
 void FlatGradient::begin_micro_batch() {
   const auto top = static_cast<size_t>(order_.depth());
   point_variables_at(top);
-  std::memset(buffers_[top].mutable_raw_data(), 0, static_cast<size_t>(buffers_[top].bytes()));
+  buffers_[top].zero();
   open_ = true;
 }
 

@@ -18,7 +18,7 @@ FlatParameter::FlatParameter(const std::vector<NamedParameter>& parameters, int 
   check(!entries_.empty(), "flat parameter: the module has no trainable parameter");
   const Entry& first = entries_.front();
   const DType dtype = first.var.dtype();
-  data_ = Tensor::zeros({(numel_ + shards - 1) / shards * shards}, dtype, Category::Parameters);
+  data_ = Tensor::zeros(first.var.data().device(), {(numel_ + shards - 1) / shards * shards}, dtype, Category::Parameters);
   for (Entry& entry : entries_) {
     check(entry.var.dtype() == dtype, "flat parameter: all parameters must have one dtype; {} has {}, {} has {}", first.name,
           dtype, entry.name, entry.var.dtype());

@@ -44,7 +44,7 @@ Fsdp::Fsdp(Kind kind, Module& module, LossFunction loss, Communicator& comm, con
     FlatParameter& parameter = unit->parameter;
     const Category category = shards_parameters() ? Category::Parameters : Category::Optimizer;
     Piece piece{.parameters = rarely_used(my_shard(*unit, parameter.data()), category),
-                .gradient = ShardSum(parameter.shard_numel(), parameter.dtype())};
+                .gradient = ShardSum(parameter.data().device(), parameter.shard_numel(), parameter.dtype())};
     for (ParamSlice& slice : parameter.slices(piece.parameters, piece.gradient.sum(), shard_begin(*unit))) {
       slices.push_back(std::move(slice));
     }

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "collectives/control_scope.h"
 #include "dist/collective_ops.h"
+#include "tensor/kernels/table.h"
 #include "tensor/ops/reduce.h"
 
 namespace ringlet {
@@ -21,10 +23,38 @@ void SquareSum::add(const Tensor& x) {
     return;
   }
   check(x.dtype() == DType::F32 || x.dtype() == DType::BF16, "norm: needs f32, bf16 or f64, got {}", x.dtype());
-  const auto add_all = [this](auto elements) {
-    kernels::square_sum(elements.data(), static_cast<int64_t>(elements.size()), &exact_);
-  };
-  x.dtype() == DType::F32 ? add_all(x.span<float>()) : add_all(x.span<bf16>());
+  check(x.is_contiguous(), "norm: needs contiguous elements, got shape {} with strides {}", x.shape(), x.strides());
+  const kernels::Tables& tables = kernels::tables_on(x.device().kind);
+  kernels::SquareLimbs* sum = x.device() == Device{} ? &exact_ : limbs_on(x.device());
+  if (x.dtype() == DType::F32) {
+    tables.square_sum_f32(x.data<float>(), x.numel(), sum);
+  } else {
+    tables.square_sum_bf16(x.data<bf16>(), x.numel(), sum);
+  }
+}
+
+// A device adds into limbs of its own, which are fetched when the sum is asked for.
+kernels::SquareLimbs* SquareSum::limbs_on(Device device) {
+  if (!on_device_.defined()) {
+    on_device_ = Tensor::zeros(device, {sizeof(kernels::SquareLimbs) / sizeof(uint64_t)}, DType::I64);
+  }
+  return reinterpret_cast<kernels::SquareLimbs*>(on_device_.mutable_data<int64_t>());
+}
+
+SquareSum SquareSum::fetched() const {
+  SquareSum all = *this;
+  if (on_device_.defined()) {
+    kernels::SquareLimbs fetched{};
+    const Tensor words = on_device_.to(Device{});
+    std::memcpy(&fetched, words.raw_data(), sizeof fetched);
+    for (int k = 0; k < kLimbs; ++k) {
+      all.exact_.limbs[k] += fetched.limbs[k];
+    }
+    all.exact_.infinities += fetched.infinities;
+    all.exact_.nans += fetched.nans;
+    all.on_device_ = Tensor();
+  }
+  return all;
 }
 
 // Afterwards every limb is below 2^32. They stay far from 2^64 for 2^42 elements without it.
@@ -38,15 +68,15 @@ void SquareSum::carry() {
 }
 
 std::array<double, SquareSum::kWords> SquareSum::words() const {
-  SquareSum sum = *this;
+  SquareSum sum = fetched();
   sum.carry();
   std::array<double, kWords> words{};
   for (size_t k = 0; k < kLimbs; ++k) {
     words[k] = static_cast<double>(sum.exact_.limbs[k]);
   }
-  words[kLimbs] = static_cast<double>(exact_.infinities);
-  words[kLimbs + 1] = static_cast<double>(exact_.nans);
-  words[kLimbs + 2] = wide_;
+  words[kLimbs] = static_cast<double>(sum.exact_.infinities);
+  words[kLimbs + 1] = static_cast<double>(sum.exact_.nans);
+  words[kLimbs + 2] = sum.wide_;
   return words;
 }
 
@@ -62,13 +92,13 @@ SquareSum SquareSum::from_words(std::span<const double, kWords> words) {
 }
 
 double SquareSum::norm() const {
-  if (exact_.nans > 0 || std::isnan(wide_)) {
+  SquareSum sum = fetched();
+  if (sum.exact_.nans > 0 || std::isnan(wide_)) {
     return std::numeric_limits<double>::quiet_NaN();
   }
-  if (exact_.infinities > 0) {
+  if (sum.exact_.infinities > 0) {
     return std::numeric_limits<double>::infinity();
   }
-  SquareSum sum = *this;
   sum.carry();
   int top = kLimbs - 1;
   while (top > 2 && sum.exact_.limbs[static_cast<size_t>(top)] == 0) {

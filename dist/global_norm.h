@@ -21,7 +21,7 @@ class SquareSum {
   /// limbs, infinities, NaNs, Σ of the f64 part.
   static constexpr int kWords = kLimbs + 3;
 
-  /// Contiguous; another dtype is an `Error`.
+  /// Contiguous; another dtype is an `Error`. On a device the sum stays there, so that adding never waits for it.
   void add(const Tensor& x);
 
   /// As doubles whose element-wise sum over up to 2^20 ranks is exact: whole numbers below 2^53. They can travel with others.
@@ -33,8 +33,11 @@ class SquareSum {
 
  private:
   void carry();
+  kernels::SquareLimbs* limbs_on(Device device);
+  SquareSum fetched() const;
 
   kernels::SquareLimbs exact_{};
+  Tensor on_device_;  // a SquareLimbs
   double wide_ = 0.0;
 };
 

@@ -62,7 +62,7 @@ inline SentGradient send_reduce_scatter(Communicator& comm, const Tensor& whole,
     return {shard, {}, {}, std::move(work)};
   }
   const Tensor in_wire = whole.to(DType::BF16, Category::Communication);
-  Tensor out_wire = Tensor::empty(shard.shape(), DType::BF16, Category::Communication);
+  Tensor out_wire = Tensor::empty(shard.device(), shard.shape(), DType::BF16, Category::Communication);
   Work work = comm.start_reduce_scatter(const_buffer_of(in_wire), buffer_of(out_wire), ReduceOp::Sum);
   return {shard, in_wire, out_wire, std::move(work)};
 }

@@ -1,7 +1,7 @@
 #include "dist/parameter_hash.h"
 
 #include "tensor/base/hash.h"
-#include "tensor/kernels/cpu/element_hash.h"
+#include "tensor/kernels/table.h"
 
 namespace ringlet {
 
@@ -10,7 +10,18 @@ uint64_t parameter_hash(std::string_view name, int64_t begin, const Tensor& piec
         piece.strides());
   const uint64_t key = hash_text(name) + static_cast<uint64_t>(begin) * kernels::kIndexStep;
   uint64_t sum = 0;
-  kernels::element_hash(piece.dtype(), piece.raw_data(), piece.numel(), key, &sum);
+  if (piece.numel() == 0) {
+    return sum;
+  }
+  if (piece.device() == Device{}) {
+    kernels::element_hash(piece.dtype(), piece.raw_data(), piece.numel(), key, &sum);
+    return sum;
+  }
+  Tensor there = Tensor::zeros(piece.device(), {}, DType::I64);
+  kernels::tables_on(piece.device().kind)
+      .element_hash(piece.dtype(), piece.raw_data(), piece.numel(), key,
+                    reinterpret_cast<uint64_t*>(there.mutable_data<int64_t>()));
+  there.read_bytes(reinterpret_cast<std::byte*>(&sum));
   return sum;
 }
 

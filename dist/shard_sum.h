@@ -12,13 +12,15 @@ namespace ringlet {
 
 class ShardSum {
  public:
-  ShardSum(int64_t numel, DType dtype) { stack_.push_back(Tensor::zeros({numel}, dtype, Category::Gradients)); }
+  ShardSum(Device device, int64_t numel, DType dtype) {
+    stack_.push_back(Tensor::zeros(device, {numel}, dtype, Category::Gradients));
+  }
 
   /// Where the next term belongs; `push` says that it is there.
   Tensor& slot() {
     const auto top = static_cast<size_t>(order_.depth());
     if (top == stack_.size()) {
-      stack_.push_back(Tensor::empty(sum().shape(), sum().dtype(), Category::Gradients));
+      stack_.push_back(Tensor::empty(sum().device(), sum().shape(), sum().dtype(), Category::Gradients));
     }
     return stack_[top];
   }

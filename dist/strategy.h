@@ -114,7 +114,7 @@ class Strategy {
 
   /// Active on all micro-batches of a step but the last, whose backward may already communicate: none may follow it.
   NoSync no_sync(bool active) { return {*this, active}; }
-  /// One micro-batch: its gradient is added, in order T, to the step's.
+  /// One micro-batch: its gradient is added, in order T, to the step's. What lies on the host is copied to where the parameters are.
   virtual TokenSum forward_backward(const Tensor& tokens, const Tensor& targets) = 0;
   /// (all) Forward only, without gradients.
   virtual TokenSum evaluate(const Tensor& tokens, const Tensor& targets) = 0;

@@ -26,7 +26,7 @@ class Disagreement {
 };
 
 bool same_bits(const Tensor& a, const Tensor& b) {
-  const Tensor left = a.contiguous(), right = b.contiguous();
+  const Tensor left = a.to(Device{}).contiguous(), right = b.to(Device{}).contiguous();
   return left.shape() == right.shape() && left.dtype() == right.dtype() &&
          (left.bytes() == 0 || std::memcmp(left.raw_data(), right.raw_data(), static_cast<size_t>(left.bytes())) == 0);
 }

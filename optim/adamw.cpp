@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "tensor/kernels/cpu/adamw.h"
+#include "tensor/kernels/table.h"
 
 namespace ringlet {
 namespace {
@@ -46,7 +46,7 @@ void AdamW::step(double lr) {
                         .decay = weight_decay_of(piece)});
     }
     const kernels::AdamWScalars<T> scalars = scalars_of<T>(config_, lr, updates() + 1);
-    kernels::adamw<T>(pieces.data(), static_cast<int64_t>(pieces.size()), scalars);
+    kernels::tables_on(device().kind).of<T>().adamw(pieces.data(), static_cast<int64_t>(pieces.size()), scalars);
   });
   count_update();
 }

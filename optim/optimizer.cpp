@@ -8,11 +8,14 @@
 namespace ringlet {
 namespace {
 
-void check_slice(const ParamSlice& slice, DType dtype, size_t groups) {
+void check_slice(const ParamSlice& slice, DType dtype, Device device, size_t groups) {
   check(slice.value.defined() && slice.grad.defined(), "optimizer: {} needs a value and a gradient", slice.name);
   check(slice.value.dtype() == dtype && slice.grad.dtype() == dtype,
         "optimizer: all values and gradients must have one dtype, {}; {} has {} with a gradient of {}", dtype, slice.name,
         slice.value.dtype(), slice.grad.dtype());
+  check(slice.value.device() == device && slice.grad.device() == device,
+        "optimizer: all values and gradients must be on one device, {}; {} is on {} with a gradient on {}", device, slice.name,
+        slice.value.device(), slice.grad.device());
   check(slice.value.numel() == slice.grad.numel(), "optimizer: {} has {} elements and a gradient of {}", slice.name,
         slice.value.numel(), slice.grad.numel());
   check(slice.value.is_contiguous() && slice.grad.is_contiguous(), "optimizer: {} and its gradient must be contiguous",
@@ -54,19 +57,19 @@ Optimizer::Optimizer(std::vector<ParamGroup> groups, std::vector<ParamSlice> sli
   }
   int64_t total = 0;
   for (const ParamSlice& slice : slices_) {
-    check_slice(slice, dtype_, groups_.size());
+    check_slice(slice, dtype_, device(), groups_.size());
     begin_.push_back(total);
     total += slice.value.numel();
   }
   check_disjoint(slices_);
   for (size_t kind = 0; kind < kinds_.size(); ++kind) {
-    state_.push_back(Tensor::zeros({total}, dtype_, Category::Optimizer));
+    state_.push_back(Tensor::zeros(device(), {total}, dtype_, Category::Optimizer));
   }
 }
 
 void Optimizer::zero_grad() {
   for (ParamSlice& slice : slices_) {
-    std::fill_n(slice.grad.mutable_raw_data(), slice.grad.bytes(), std::byte{0});  // contiguous, and all bits zero is 0.0
+    slice.grad.zero();
   }
 }
 

@@ -41,6 +41,7 @@ class Optimizer {
   /// Elements before `slice` in a flat state tensor.
   int64_t begin_of(size_t slice) const { return begin_[slice]; }
   DType dtype() const { return dtype_; }
+  Device device() const { return slices_.empty() ? Device{} : slices_.front().value.device(); }
   ParamSlice& slice(size_t i) { return slices_[i]; }
   double weight_decay_of(const ParamSlice& slice) const { return groups_[static_cast<size_t>(slice.group)].weight_decay; }
   Tensor& flat_state(size_t kind) { return state_[kind]; }

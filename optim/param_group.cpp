@@ -6,7 +6,7 @@ std::vector<ParamGroup> decay_groups(double weight_decay) { return {{"decay", we
 
 ParamSlice slice_of(std::string name, Var var) {
   if (!var.grad().defined()) {
-    var.set_grad(Tensor::zeros(var.shape(), var.dtype(), Category::Gradients));
+    var.set_grad(Tensor::zeros(var.data().device(), var.shape(), var.dtype(), Category::Gradients));
   }
   return {std::move(name), var.data(), var.grad(), decays(var.shape()) ? kDecayGroup : kNoDecayGroup};
 }

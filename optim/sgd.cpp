@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "tensor/kernels/cpu/sgd.h"
+#include "tensor/kernels/table.h"
 
 namespace ringlet {
 namespace {
@@ -39,7 +39,7 @@ void Sgd::step(double lr) {
                                          .momentum = static_cast<T>(config_.momentum),
                                          .arriving = static_cast<T>(arriving),
                                          .nesterov = config_.nesterov};
-    kernels::sgd<T>(pieces.data(), static_cast<int64_t>(pieces.size()), scalars);
+    kernels::tables_on(device().kind).of<T>().sgd(pieces.data(), static_cast<int64_t>(pieces.size()), scalars);
   });
   count_update();
 }

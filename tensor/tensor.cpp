@@ -57,14 +57,7 @@ Tensor Tensor::zeros(Device device, const Shape& shape, DType dtype, Category ca
 Tensor Tensor::from_bytes(const void* values, int64_t count, const Shape& shape, DType dtype) {
   check(count == shape.numel(), "Tensor::from: {} values for shape {}", count, shape);
   Tensor made = empty(shape, dtype);
-  if (count == 0) {
-    return made;
-  }
-  if (on_host(made.device())) {
-    std::memcpy(made.storage_->data(), values, made.storage_->bytes());
-  } else {
-    gpu().copy(made.storage_->data(), values, made.storage_->bytes());
-  }
+  made.write_bytes(static_cast<const std::byte*>(values));
   return made;
 }
 
@@ -199,6 +192,22 @@ void Tensor::zero() {
   require_contiguous("zero");
   if (numel_ > 0) {
     zero_bytes(device(), mutable_raw_data(), static_cast<size_t>(bytes()));
+  }
+}
+
+void Tensor::read_bytes(std::byte* to) const {
+  require_contiguous("read_bytes");
+  if (numel_ > 0) {
+    on_host(device()) ? static_cast<void>(std::memcpy(to, raw_data(), static_cast<size_t>(bytes())))
+                      : gpu().copy(to, raw_data(), static_cast<size_t>(bytes()));
+  }
+}
+
+void Tensor::write_bytes(const std::byte* from) {
+  require_contiguous("write_bytes");
+  if (numel_ > 0) {
+    on_host(device()) ? static_cast<void>(std::memcpy(mutable_raw_data(), from, static_cast<size_t>(bytes())))
+                      : gpu().copy(mutable_raw_data(), from, static_cast<size_t>(bytes()));
   }
 }
 

@@ -124,6 +124,9 @@ class Tensor {
   void copy_from(const Tensor& source);
   /// All bits zero. Throws unless contiguous.
   void zero();
+  /// The bytes of the elements into, or out of, `bytes()` bytes of host memory; waits for a device. Throws unless contiguous.
+  void read_bytes(std::byte* to) const;
+  void write_bytes(const std::byte* from);
 
  private:
   Tensor(std::shared_ptr<Storage> storage, const Shape& shape, const Shape& strides, int64_t offset, DType dtype);

@@ -52,9 +52,8 @@ void copy_state(const std::vector<StatePiece>& pieces, std::vector<std::byte>& b
   bytes.resize(total);
   std::byte* to = bytes.data();
   for (const StatePiece& piece : pieces) {
-    if (piece.data.numel() > 0) {
-      to = std::copy_n(piece.data.raw_data(), piece.data.bytes(), to);
-    }
+    piece.data.read_bytes(to);
+    to += piece.data.bytes();
   }
 }
 

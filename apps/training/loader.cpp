@@ -16,7 +16,7 @@ Loader::Loader(const Dataset& dataset, MicroBatches plan, int64_t seq_len, int r
 Batch Loader::load(int64_t step, int64_t micro_batch) const {
   const IndexRange sequences = plan_.of(micro_batch);
   const Shape shape = {sequences.size(), seq_len_};
-  Batch batch = {Tensor::empty(shape, DType::I32), Tensor::empty(shape, DType::I32)};
+  Batch batch = {Tensor::empty(Device{}, shape, DType::I32), Tensor::empty(Device{}, shape, DType::I32)};
   int32_t* tokens = batch.tokens.mutable_data<int32_t>();
   int32_t* targets = batch.targets.mutable_data<int32_t>();
   std::vector<int32_t> block(static_cast<size_t>(seq_len_ + 1));

@@ -105,9 +105,8 @@ void TrainingRun::start_over() {
   TrainingRun fresh(config_, data_, world_);
   const std::vector<StatePiece> from = fresh.parallel().state(), to = parallel_->state();
   for (size_t i = 0; i < to.size(); ++i) {
-    if (Tensor data = to[i].data; data.numel() > 0) {
-      std::memcpy(data.mutable_raw_data(), from[i].data.raw_data(), static_cast<size_t>(data.bytes()));
-    }
+    Tensor data = to[i].data;
+    data.copy_from(from[i].data);
   }
   parallel_->adopt_state(0);
   guard_.restore(GuardState{});

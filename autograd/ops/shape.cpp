@@ -53,7 +53,7 @@ struct NarrowRule {
   int64_t start;
 
   Grads backward(const Tensor& dy) const {
-    Tensor dx = Tensor::zeros(x_shape, dy.dtype());
+    Tensor dx = Tensor::zeros(dy.device(), x_shape, dy.dtype());
     dx.narrow(dim, start, dy.dim(dim)).copy_from(dy);
     return {dx};
   }
@@ -124,7 +124,7 @@ Var concat(std::span<const Var> parts, int dim) {
     rule.lengths.push_back(part.dim(dim));
     total += part.dim(dim);
   }
-  const Tensor y = Tensor::empty(parts[0].shape().with(dim, total), parts[0].dtype());
+  const Tensor y = Tensor::empty(parts[0].data().device(), parts[0].shape().with(dim, total), parts[0].dtype());
   int64_t start = 0;
   for (const Var& part : parts) {
     y.narrow(dim, start, part.dim(dim)).copy_from(part.data());

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,6 +23,7 @@ struct PieceBytes {
   int64_t begin = 0;
   int64_t count = 0;
   std::span<const std::byte> bytes;
+  std::shared_ptr<const std::vector<std::byte>> copy{};  // holds them where they were fetched from a device
 };
 
 /// What a rank has to tell about its file.

@@ -6,10 +6,13 @@
 #include <type_traits>
 
 #include "tensor/base/device.h"
+#include "tensor/kernels/cpu/adamw.h"
 #include "tensor/kernels/cpu/arithmetic.h"
 #include "tensor/kernels/cpu/attention.h"
 #include "tensor/kernels/cpu/cross_entropy.h"
+#include "tensor/kernels/cpu/divide_and_scale.h"
 #include "tensor/kernels/cpu/dropout.h"
+#include "tensor/kernels/cpu/element_hash.h"
 #include "tensor/kernels/cpu/elementwise.h"
 #include "tensor/kernels/cpu/embedding.h"
 #include "tensor/kernels/cpu/gelu.h"
@@ -18,7 +21,9 @@
 #include "tensor/kernels/cpu/matmul.h"
 #include "tensor/kernels/cpu/movement.h"
 #include "tensor/kernels/cpu/reduce.h"
+#include "tensor/kernels/cpu/sgd.h"
 #include "tensor/kernels/cpu/softmax.h"
+#include "tensor/kernels/cpu/square_sum.h"
 
 namespace ringlet::kernels {
 
@@ -55,6 +60,12 @@ struct Table {
   decltype(&kernels::all_finite<T>) all_finite;
   decltype(&kernels::softmax<T>) softmax;
   decltype(&kernels::softmax_backward<T>) softmax_backward;
+  // Null for bf16: master weights are f32.
+  decltype(&kernels::adamw<T>) adamw;
+  decltype(&kernels::adamw_at<T>) adamw_at;
+  decltype(&kernels::divide_and_scale<T>) divide_and_scale;
+  decltype(&kernels::sgd<T>) sgd;
+  decltype(&kernels::sgd_at<T>) sgd_at;
 };
 
 /// All of a device.
@@ -67,7 +78,10 @@ struct Tables {
   decltype(&kernels::check_ids) check_ids;
   decltype(&kernels::copy_strided) copy_strided;
   decltype(&kernels::count_labels) count_labels;
+  decltype(&kernels::element_hash) element_hash;
   decltype(&kernels::fill) fill;
+  decltype(&kernels::square_sum<float>) square_sum_f32;
+  decltype(&kernels::square_sum<bf16>) square_sum_bf16;
 
   template <typename T>
   const Table<T>& of() const {

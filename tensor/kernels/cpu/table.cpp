@@ -36,7 +36,12 @@ constexpr Table<T> table() {
           .squared_norm = squared_norm<T>,
           .all_finite = all_finite<T>,
           .softmax = softmax<T>,
-          .softmax_backward = softmax_backward<T>};
+          .softmax_backward = softmax_backward<T>,
+          .adamw = adamw<T>,
+          .adamw_at = adamw_at<T>,
+          .divide_and_scale = divide_and_scale<T>,
+          .sgd = sgd<T>,
+          .sgd_at = sgd_at<T>};
 }
 
 const Tables& cpu_tables() {
@@ -48,7 +53,10 @@ const Tables& cpu_tables() {
                                   .check_ids = check_ids,
                                   .copy_strided = copy_strided,
                                   .count_labels = count_labels,
-                                  .fill = fill};
+                                  .element_hash = element_hash,
+                                  .fill = fill,
+                                  .square_sum_f32 = square_sum<float>,
+                                  .square_sum_bf16 = square_sum<bf16>};
   return kTables;
 }
 
