@@ -17,9 +17,9 @@ constexpr double kEps = std::numeric_limits<double>::epsilon();
 // An input while it is moved about. It gets back its value and its gradient at the end, also when f throws.
 class MovedInput {
  public:
-  explicit MovedInput(const Var& var) : var_(var), value_(var.data().clone()), grad_(var.grad()) {}
+  explicit MovedInput(const Var& var) : var_(var), value_(var.data().to_vector()), grad_(var.grad()) {}
   ~MovedInput() {
-    move(std::vector<double>(static_cast<size_t>(value_.numel())), 0.0);
+    move(std::vector<double>(value_.size()), 0.0);
     var_.set_grad(grad_);
   }
   MovedInput(const MovedInput&) = delete;
@@ -27,18 +27,19 @@ class MovedInput {
 
   /// x = x₀ + t·v
   void move(const std::vector<double>& v, double t) {
-    const auto x = writable().mutable_span<double>();
-    const auto x0 = value_.span<double>();
+    std::vector<double> x = value_;
     for (size_t i = 0; i < x.size(); ++i) {
-      x[i] = x0[i] + t * v[i];
+      x[i] += t * v[i];
     }
+    Tensor data = var_.data();
+    data.write_bytes(reinterpret_cast<const std::byte*>(x.data()));
   }
   std::vector<double> position() const { return var_.data().to_vector(); }
   /// What a step along v is measured by: 1, or the largest |x₀| among the elements that move.
   double scale(const std::vector<double>& v) const {
     double largest = 1;
     for (size_t i = 0; i < v.size(); ++i) {
-      largest = v[i] != 0 ? std::max(largest, std::abs(value_.span<double>()[i])) : largest;
+      largest = v[i] != 0 ? std::max(largest, std::abs(value_[i])) : largest;
     }
     return largest;
   }
@@ -46,14 +47,13 @@ class MovedInput {
   std::vector<double> take_gradient() {
     const Tensor grad = var_.grad();
     var_.clear_grad();
-    return grad.defined() ? grad.to_vector() : std::vector<double>(static_cast<size_t>(value_.numel()));
+    return grad.defined() ? grad.to_vector() : std::vector<double>(value_.size());
   }
 
  private:
-  Tensor writable() const { return var_.data(); }
-
   Var var_;
-  Tensor value_, grad_;
+  std::vector<double> value_;
+  Tensor grad_;
 };
 
 struct Direction {
@@ -134,15 +134,16 @@ class Gradcheck {
                                           [](int64_t sum, const CheckedInput& input) { return sum + input.var.numel(); });
     full_ = total <= options_.full_elements && y.numel() <= options_.full_elements;
     gradients_.resize(inputs_.size());
-    u_ = Tensor::zeros(output_shape_, DType::F64);
-    const auto u = u_.mutable_span<double>();
+    u_.resize(static_cast<size_t>(y.numel()));
     const int64_t rows = full_ ? std::max<int64_t>(1, y.numel()) : 1;  // an empty output too: its backward must run
     for (int64_t r = 0; r < rows; ++r) {
-      for (size_t j = 0; j < u.size(); ++j) {
-        u[j] = full_ ? (static_cast<int64_t>(j) == r ? 1.0 : 0.0) : draw_.normal(j);
+      for (size_t j = 0; j < u_.size(); ++j) {
+        u_[j] = full_ ? (static_cast<int64_t>(j) == r ? 1.0 : 0.0) : draw_.normal(j);
       }
       if (y.requires_grad()) {
-        backward(y, u_.clone(), true);
+        Tensor seed = Tensor::empty(y.data().device(), output_shape_, DType::F64);
+        seed.write_bytes(reinterpret_cast<const std::byte*>(u_.data()));
+        backward(y, seed, true);
       }
       for (size_t k = 0; k < inputs_.size(); ++k) {
         gradients_[k].push_back(moved_[k].take_gradient());
@@ -204,8 +205,8 @@ class Gradcheck {
     const std::vector<double> y = f_().data().to_vector();
     double combination = 0, magnitude = 0;
     for (size_t j = 0; j < y.size(); ++j) {
-      combination += u_.span<double>()[j] * y[j];
-      magnitude += std::abs(u_.span<double>()[j] * y[j]);
+      combination += u_[j] * y[j];
+      magnitude += std::abs(u_[j] * y[j]);
       size = full_ ? std::max(size, std::abs(y[j])) : size;
     }
     size = full_ ? size : std::max(size, magnitude);
@@ -219,7 +220,7 @@ class Gradcheck {
   std::deque<MovedInput> moved_;
   bool full_ = true;
   Shape output_shape_;
-  Tensor u_;
+  std::vector<double> u_;
   std::vector<std::vector<std::vector<double>>> gradients_;
 };
 

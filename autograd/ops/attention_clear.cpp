@@ -16,7 +16,7 @@ constexpr double kMasked = -std::numeric_limits<double>::infinity();  // exp(−
 
 // [T, T]: 1 where the key j comes after the query i.
 Tensor future(int64_t T) {
-  Tensor mask = Tensor::zeros({T, T}, DType::U8);
+  Tensor mask = Tensor::zeros(Device{}, {T, T}, DType::U8);
   const auto element = mask.mutable_span<uint8_t>();
   for (int64_t i = 0; i < T; ++i) {
     for (int64_t j = i + 1; j < T; ++j) {
@@ -37,7 +37,7 @@ Var attention_clear(const Var& qkv, int64_t heads, const Tensor& key_padding, co
   const Var q = split(0), k = split(1), v = split(2);
 
   Var s = matmul(q, transpose(k, -2, -1)) / std::sqrt(static_cast<double>(D));
-  s = masked_fill(s, future(T), kMasked);
+  s = masked_fill(s, future(T).to(qkv.data().device()), kMasked);
   if (key_padding.defined()) {
     check_shape("attention_clear: key_padding", key_padding, {B, T});
     s = masked_fill(s, key_padding.reshape({B, 1, 1, T}), kMasked);

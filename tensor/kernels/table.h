@@ -30,42 +30,42 @@ namespace ringlet::kernels {
 /// Those on numbers of type T.
 template <typename T>
 struct Table {
-  decltype(&kernels::arithmetic<T>) arithmetic;
-  decltype(&kernels::arithmetic_into<T>) arithmetic_into;
-  decltype(&kernels::arithmetic_number<T>) arithmetic_number;
-  decltype(&kernels::arithmetic_number_into<T>) arithmetic_number_into;
-  decltype(&kernels::attention<T>) attention;
-  decltype(&kernels::attention_backward<T>) attention_backward;
-  decltype(&kernels::cross_entropy<T>) cross_entropy;
-  decltype(&kernels::cross_entropy_backward<T>) cross_entropy_backward;
-  decltype(&kernels::dropout<T>) dropout;
-  decltype(&kernels::elementwise<T>) elementwise;
-  decltype(&kernels::embedding<T>) embedding;
-  decltype(&kernels::embedding_backward<T>) embedding_backward;
-  decltype(&kernels::gelu_erf<T>) gelu_erf;
-  decltype(&kernels::gelu_erf_backward<T>) gelu_erf_backward;
-  decltype(&kernels::gelu_tanh<T>) gelu_tanh;
-  decltype(&kernels::gelu_tanh_backward<T>) gelu_tanh_backward;
-  decltype(&kernels::layer_norm<T>) layer_norm;
-  decltype(&kernels::layer_norm_backward<T>) layer_norm_backward;
-  decltype(&kernels::layer_norm_backward_weights<T>) layer_norm_backward_weights;
-  decltype(&kernels::linear<T>) linear;
-  decltype(&kernels::masked_fill<T>) masked_fill;
-  decltype(&kernels::matmul<T>) matmul;
-  decltype(&kernels::matmul_add<T>) matmul_add;
-  decltype(&kernels::matmul_batched<T>) matmul_batched;
-  decltype(&kernels::max<T>) max;
-  decltype(&kernels::sum<T>) sum;
-  decltype(&kernels::squared_norm<T>) squared_norm;
-  decltype(&kernels::all_finite<T>) all_finite;
-  decltype(&kernels::softmax<T>) softmax;
-  decltype(&kernels::softmax_backward<T>) softmax_backward;
+  decltype(&kernels::arithmetic<T>) arithmetic = nullptr;
+  decltype(&kernels::arithmetic_into<T>) arithmetic_into = nullptr;
+  decltype(&kernels::arithmetic_number<T>) arithmetic_number = nullptr;
+  decltype(&kernels::arithmetic_number_into<T>) arithmetic_number_into = nullptr;
+  decltype(&kernels::attention<T>) attention = nullptr;
+  decltype(&kernels::attention_backward<T>) attention_backward = nullptr;
+  decltype(&kernels::cross_entropy<T>) cross_entropy = nullptr;
+  decltype(&kernels::cross_entropy_backward<T>) cross_entropy_backward = nullptr;
+  decltype(&kernels::dropout<T>) dropout = nullptr;
+  decltype(&kernels::elementwise<T>) elementwise = nullptr;
+  decltype(&kernels::embedding<T>) embedding = nullptr;
+  decltype(&kernels::embedding_backward<T>) embedding_backward = nullptr;
+  decltype(&kernels::gelu_erf<T>) gelu_erf = nullptr;
+  decltype(&kernels::gelu_erf_backward<T>) gelu_erf_backward = nullptr;
+  decltype(&kernels::gelu_tanh<T>) gelu_tanh = nullptr;
+  decltype(&kernels::gelu_tanh_backward<T>) gelu_tanh_backward = nullptr;
+  decltype(&kernels::layer_norm<T>) layer_norm = nullptr;
+  decltype(&kernels::layer_norm_backward<T>) layer_norm_backward = nullptr;
+  decltype(&kernels::layer_norm_backward_weights<T>) layer_norm_backward_weights = nullptr;
+  decltype(&kernels::linear<T>) linear = nullptr;
+  decltype(&kernels::masked_fill<T>) masked_fill = nullptr;
+  decltype(&kernels::matmul<T>) matmul = nullptr;
+  decltype(&kernels::matmul_add<T>) matmul_add = nullptr;
+  decltype(&kernels::matmul_batched<T>) matmul_batched = nullptr;
+  decltype(&kernels::max<T>) max = nullptr;
+  decltype(&kernels::sum<T>) sum = nullptr;
+  decltype(&kernels::squared_norm<T>) squared_norm = nullptr;
+  decltype(&kernels::all_finite<T>) all_finite = nullptr;
+  decltype(&kernels::softmax<T>) softmax = nullptr;
+  decltype(&kernels::softmax_backward<T>) softmax_backward = nullptr;
   // Null for bf16: master weights are f32.
-  decltype(&kernels::adamw<T>) adamw;
-  decltype(&kernels::adamw_at<T>) adamw_at;
-  decltype(&kernels::divide_and_scale<T>) divide_and_scale;
-  decltype(&kernels::sgd<T>) sgd;
-  decltype(&kernels::sgd_at<T>) sgd_at;
+  decltype(&kernels::adamw<T>) adamw = nullptr;
+  decltype(&kernels::adamw_at<T>) adamw_at = nullptr;
+  decltype(&kernels::divide_and_scale<T>) divide_and_scale = nullptr;
+  decltype(&kernels::sgd<T>) sgd = nullptr;
+  decltype(&kernels::sgd_at<T>) sgd_at = nullptr;
 };
 
 /// All of a device.

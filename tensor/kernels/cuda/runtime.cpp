@@ -1,8 +1,6 @@
 #include "tensor/kernels/cuda/runtime.h"
 
-#include <utility>
-
-#include "tensor/kernels/cuda/device_fault.h"
+#include "tensor/kernels/cuda/labels.h"
 #include "tensor/kernels/cuda/launch.h"
 #include "tensor/kernels/cuda/recorded_work.h"
 
@@ -113,10 +111,7 @@ class CudaGpu final : public Gpu {
 
   void synchronize() override {
     check_cuda(cudaStreamSynchronize(cudaStreamPerThread), "cudaStreamSynchronize");
-    LabelFault* fault = device_fault();
-    if (fault->kind != LabelFault::Kind::None) {
-      fail_for(std::exchange(*fault, LabelFault{}));
-    }
+    fail_for_label_fault();
   }
 
   std::unique_ptr<RecordedWork> record(const std::function<void()>& work) override { return record_work(work); }
@@ -130,26 +125,7 @@ class CudaGpu final : public Gpu {
   int count_;
 };
 
-// Freed by the thread's end, after whatever may still write to it.
-struct FaultRecord {
-  LabelFault* memory = nullptr;
-  FaultRecord() {
-    void* block = nullptr;
-    check_cuda(cudaHostAlloc(&block, sizeof(LabelFault), cudaHostAllocPortable | cudaHostAllocMapped), "cudaHostAlloc");
-    memory = new (block) LabelFault{};
-  }
-  ~FaultRecord() {
-    (void)cudaStreamSynchronize(cudaStreamPerThread);
-    (void)cudaFreeHost(memory);
-  }
-};
-
 }  // namespace
-
-LabelFault* device_fault() {
-  thread_local FaultRecord record;
-  return record.memory;
-}
 
 Gpu* open_gpu(std::string& why_not) {
   int count = 0;

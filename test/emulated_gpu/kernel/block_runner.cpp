@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <new>
 #include <numeric>
 #include <utility>
@@ -30,7 +31,9 @@ bool same(const char* a, const char* b) { return a == b || std::strcmp(a, b) == 
 }  // namespace
 
 BlockRunner& BlockRunner::current() {
-  thread_local BlockRunner runner;
+  // On the heap: a library that is opened at run time has room for few bytes of thread-local memory.
+  thread_local const auto own = std::make_unique<BlockRunner>();
+  BlockRunner& runner = *own;
   return runner;
 }
 
