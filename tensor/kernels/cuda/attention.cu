@@ -1,5 +1,6 @@
 #include "tensor/kernels/cuda/attention.h"
 
+#include "tensor/kernels/cuda/attention_tensor_core.h"
 #include "tensor/kernels/cuda/attention_tile.cuh"
 #include "tensor/kernels/cuda/math.cuh"
 
@@ -115,8 +116,8 @@ void attention_keys(int64_t B, int64_t T, const uint8_t* padded, int32_t* seen, 
 }
 
 template <typename T>
-void attention(const AttentionSizes& sizes, const AttentionKeys& keys, const AttentionDrop& drop, const T* qkv, T* y,
-               double* log_sum, T*) {
+void attention_simt(const AttentionSizes& sizes, const AttentionKeys& keys, const AttentionDrop& drop, const T* qkv, T* y,
+                    double* log_sum) {
   using A = Accumulator<T>;
   const int64_t tiles = (sizes.T + kTile<A> - 1) / kTile<A>;
   const AttentionCall<T> call(sizes, keys, drop, qkv);
@@ -126,8 +127,20 @@ void attention(const AttentionSizes& sizes, const AttentionKeys& keys, const Att
   });
 }
 
-#define RINGLET_INSTANTIATE(T) \
-  template void attention(const AttentionSizes&, const AttentionKeys&, const AttentionDrop&, const T*, T*, double*, T*);
+template <typename T>
+void attention(const AttentionSizes& sizes, const AttentionKeys& keys, const AttentionDrop& drop, const T* qkv, T* y,
+               double* log_sum, T*) {
+  if constexpr (std::is_same_v<T, bf16>) {
+    if (fits_tensor_cores(sizes, qkv, y, y)) {
+      return attention_tensor_core(sizes, keys, drop, qkv, y, log_sum);
+    }
+  }
+  attention_simt(sizes, keys, drop, qkv, y, log_sum);
+}
+
+#define RINGLET_INSTANTIATE(T)                                                                                           \
+  template void attention(const AttentionSizes&, const AttentionKeys&, const AttentionDrop&, const T*, T*, double*, T*); \
+  template void attention_simt(const AttentionSizes&, const AttentionKeys&, const AttentionDrop&, const T*, T*, double*);
 RINGLET_INSTANTIATE(float)
 RINGLET_INSTANTIATE(double)
 RINGLET_INSTANTIATE(bf16)

@@ -17,4 +17,13 @@ template <typename T>
 void attention_backward(const AttentionSizes& sizes, const AttentionKeys& keys, const AttentionDrop& drop, const T* dy,
                         const T* qkv, const double* log_sum, T* dqkv, T* scratch);
 
+/// The same on the fused multiply-add units alone: what fp32 and fp64 take, and bf16 where tensor cores do not fit
+/// (attention_tensor_core.h).
+template <typename T>
+void attention_simt(const AttentionSizes& sizes, const AttentionKeys& keys, const AttentionDrop& drop, const T* qkv, T* y,
+                    double* log_sum);
+template <typename T>
+void attention_backward_simt(const AttentionSizes& sizes, const AttentionKeys& keys, const AttentionDrop& drop, const T* dy,
+                             const T* qkv, const double* log_sum, T* dqkv, T* scratch);
+
 }  // namespace ringlet::kernels::cuda

@@ -3,6 +3,7 @@
 // Two kernels, so that nobody adds to what another one writes: one makes dq by tiles of rows, the other dk and dv by tiles of keys.
 // Both compute p and dp from their products, as CPU and forward pass have them in the same chains of fused multiply-adds.
 #include "tensor/kernels/cuda/attention.h"
+#include "tensor/kernels/cuda/attention_tensor_core.h"
 #include "tensor/kernels/cuda/attention_tile.cuh"
 #include "tensor/kernels/cuda/math.cuh"
 
@@ -15,22 +16,6 @@ struct GradientShared {
   TileWeights<A> ds, p;
 };
 
-template <typename T>
-struct GradientCall : AttentionCall<T> {
-  GradientCall(const AttentionCall<T>& forward, const T* gradient, const double* sums, Accumulator<T>* dots, T* to)
-      : AttentionCall<T>(forward), dy(gradient), log_sum(sums), dot(dots), dqkv(to) {}
-  const T* dy;
-  const double* log_sum;
-  Accumulator<T>* dot;  // [B, H, T]   Σ_j dp·p
-  T* dqkv;
-
-  /// From the first element of one head in qkv to that of this one, and in y.
-  __device__ int64_t offset(int64_t index, int64_t row_length) const {
-    return index / this->sizes.H * this->sizes.T * row_length + index % this->sizes.H * this->sizes.D;
-  }
-  __device__ int64_t channels() const { return this->sizes.H * this->sizes.D; }
-};
-
 // What a thread computes of the weights of its row: of kKeys neighbouring keys.
 template <typename A>
 struct Gradients {
@@ -40,7 +25,7 @@ struct Gradients {
 // Row i of the head, which is row `row` of the tile, and the keys of a tile from number `begin` on. log Σ exp comes in two pieces, so that
 // an fp64 number survives in fp32.
 template <int D, typename T, typename A = Accumulator<T>>
-__device__ Gradients<A> gradients_of(const GradientCall<T>& call, const AttentionHead<T>& head,
+__device__ Gradients<A> gradients_of(const AttentionGradientCall<T>& call, const AttentionHead<T>& head,
                                      const GradientShared<A, D>& shared, int i, int row, int begin, int lane) {
   Gradients<A> g;
   key_products(shared.q.v[row], shared.k, lane, g.p);
@@ -62,7 +47,7 @@ __device__ Gradients<A> gradients_of(const GradientCall<T>& call, const Attentio
 // dq, and Σ_j dp·p on the way, which needs all keys before the first ds: they go by twice. (It is Σ_d dy·y as well, at the price of
 // keeping y.)
 template <int D, typename T, typename A = Accumulator<T>>
-__global__ void __launch_bounds__(kTileThreads<A>) query_gradient_kernel(const GradientCall<T> call) {
+__global__ void __launch_bounds__(kTileThreads<A>) query_gradient_kernel(const AttentionGradientCall<T> call) {
   auto& shared = *dynamic_shared<GradientShared<A, D>>();
   const int64_t heads = call.sizes.B * call.sizes.H, index = blockIdx.x % heads;
   const AttentionHead<T> head(call, index);
@@ -108,7 +93,7 @@ __global__ void __launch_bounds__(kTileThreads<A>) query_gradient_kernel(const G
 
 // dk and dv. Rows before the first key of the tile see none of its keys; the others go by tile after tile.
 template <int D, typename T, typename A = Accumulator<T>>
-__global__ void __launch_bounds__(kTileThreads<A>) key_gradient_kernel(const GradientCall<T> call) {
+__global__ void __launch_bounds__(kTileThreads<A>) key_gradient_kernel(const AttentionGradientCall<T> call) {
   auto& shared = *dynamic_shared<GradientShared<A, D>>();
   const int64_t heads = call.sizes.B * call.sizes.H, index = blockIdx.x % heads;
   const AttentionHead<T> head(call, index);
@@ -154,20 +139,33 @@ __global__ void __launch_bounds__(kTileThreads<A>) key_gradient_kernel(const Gra
 int64_t attention_scratch(const AttentionSizes& sizes, bool) { return 2 * sizes.B * sizes.H * sizes.T; }
 
 template <typename T>
-void attention_backward(const AttentionSizes& sizes, const AttentionKeys& keys, const AttentionDrop& drop, const T* dy,
-                        const T* qkv, const double* log_sum, T* dqkv, T* scratch) {
+void attention_backward_simt(const AttentionSizes& sizes, const AttentionKeys& keys, const AttentionDrop& drop, const T* dy,
+                             const T* qkv, const double* log_sum, T* dqkv, T* scratch) {
   using A = Accumulator<T>;
   const dim3 grid(static_cast<unsigned>((sizes.T + kTile<A> - 1) / kTile<A> * sizes.B * sizes.H));
-  const GradientCall<T> call({sizes, keys, drop, qkv}, dy, log_sum, reinterpret_cast<A*>(scratch), dqkv);
+  const AttentionGradientCall<T> call({sizes, keys, drop, qkv}, dy, log_sum, reinterpret_cast<A*>(scratch), dqkv);
   with_columns(sizes.D, [&]<int D>() {
     launch(query_gradient_kernel<D, T>, grid, dim3(kTileThreads<A>), sizeof(GradientShared<A, D>), call);
     launch(key_gradient_kernel<D, T>, grid, dim3(kTileThreads<A>), sizeof(GradientShared<A, D>), call);
   });
 }
 
-#define RINGLET_INSTANTIATE(T)                                                                                            \
-  template void attention_backward(const AttentionSizes&, const AttentionKeys&, const AttentionDrop&, const T*, const T*, \
-                                   const double*, T*, T*);
+template <typename T>
+void attention_backward(const AttentionSizes& sizes, const AttentionKeys& keys, const AttentionDrop& drop, const T* dy,
+                        const T* qkv, const double* log_sum, T* dqkv, T* scratch) {
+  if constexpr (std::is_same_v<T, bf16>) {
+    if (fits_tensor_cores(sizes, qkv, dy, dqkv)) {
+      return attention_backward_tensor_core(sizes, keys, drop, dy, qkv, log_sum, dqkv, reinterpret_cast<float*>(scratch));
+    }
+  }
+  attention_backward_simt(sizes, keys, drop, dy, qkv, log_sum, dqkv, scratch);
+}
+
+#define RINGLET_INSTANTIATE(T)                                                                                                 \
+  template void attention_backward(const AttentionSizes&, const AttentionKeys&, const AttentionDrop&, const T*, const T*,      \
+                                   const double*, T*, T*);                                                                     \
+  template void attention_backward_simt(const AttentionSizes&, const AttentionKeys&, const AttentionDrop&, const T*, const T*, \
+                                        const double*, T*, T*);
 RINGLET_INSTANTIATE(float)
 RINGLET_INSTANTIATE(double)
 RINGLET_INSTANTIATE(bf16)

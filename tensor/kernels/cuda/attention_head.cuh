@@ -68,6 +68,23 @@ struct AttentionCall {
         qkv(data) {}
 };
 
+/// Those of the gradient.
+template <typename T>
+struct AttentionGradientCall : AttentionCall<T> {
+  AttentionGradientCall(const AttentionCall<T>& forward, const T* gradient, const double* sums, Accumulator<T>* dots, T* to)
+      : AttentionCall<T>(forward), dy(gradient), log_sum(sums), dot(dots), dqkv(to) {}
+  const T* dy;
+  const double* log_sum;
+  Accumulator<T>* dot;  // [B, H, T]   Σ_j dp·p, which one kernel leaves to the next
+  T* dqkv;
+
+  __device__ int64_t channels() const { return this->sizes.H * this->sizes.D; }
+  /// From the first element of all heads to that of this one, in something with rows of that length.
+  __device__ int64_t offset(int64_t index, int64_t row_length) const {
+    return index / this->sizes.H * this->sizes.T * row_length + index % this->sizes.H * this->sizes.D;
+  }
+};
+
 /// One head.
 template <typename T>
 struct AttentionHead {
@@ -87,7 +104,9 @@ struct AttentionHead {
   /// Where key number j stands. Row i sees it where i is not before that.
   __device__ int position(int j) const { return kept == nullptr ? j : kept[j]; }
   /// The number that decides over key j of row i.
-  __device__ uint64_t mask_number(int i, int j) const { return static_cast<uint64_t>((first_row + i) * length + position(j)); }
+  __device__ uint64_t mask_number(int i, int j) const { return mask_number_at(i, position(j)); }
+  /// Of the key that stands there.
+  __device__ uint64_t mask_number_at(int i, int at) const { return static_cast<uint64_t>((first_row + i) * length + at); }
 
   int length, columns;  // T, D
   int64_t stride;       // from one row of q, k or v to the next
