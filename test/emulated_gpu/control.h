@@ -18,7 +18,8 @@ enum class Order { Forward, Reverse, Shuffled };
 
 void set_device_count(int devices);
 void set_device_bytes(size_t bytes);
-void set_order(Order order);
+/// Returns the order before.
+Order set_order(Order order);
 /// The `n`-th call of `name` from now on fails with `error`, once.
 void fail_call(std::string_view name, int n, cudaError_t error);
 /// Forgets a failure that has not happened, and an error that stayed.

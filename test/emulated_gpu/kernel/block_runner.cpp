@@ -1,7 +1,6 @@
 #include "test/emulated_gpu/kernel/block_runner.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -73,7 +72,10 @@ void BlockRunner::run(const KernelLaunch& launch) {
 
 void BlockRunner::run_block() {
   threads_.assign(threads_per_block_, Thread{});
-  groups_.assign((threads_per_block_ + 31) / 32 * 32, LaneGroup{});
+  groups_.resize((threads_per_block_ + 31) / 32);
+  for (auto& of_warp : groups_) {
+    of_warp.clear();
+  }
   order_.resize(threads_per_block_);
   std::iota(order_.begin(), order_.end(), 0U);
   put_in_order(order_);
@@ -166,10 +168,12 @@ void BlockRunner::wait_for_lanes(uint32_t mask, Site site, void* argument, void 
   if ((mask >> lane_index & 1U) == 0) {
     report("a lane waits with a mask that lacks it", running_);
   }
-  LaneGroup& group = groups_[first + static_cast<unsigned>(std::countr_zero(mask))];
+  auto& groups = groups_[running_ / 32];
+  const auto found = std::find_if(groups.begin(), groups.end(), [&](const LaneGroup& group) { return group.mask == mask; });
+  LaneGroup& group = found != groups.end() ? *found : groups.emplace_back(LaneGroup{.mask = mask});
   if (group.arrived == 0) {
-    group = {mask, 0, site.operation};
-  } else if (group.mask != mask || !same(group.operation, site.operation)) {
+    group.operation = site.operation;
+  } else if (!same(group.operation, site.operation)) {
     report("lanes of a warp wait in different operations", running_);
   }
   group.arrived |= 1U << lane_index;

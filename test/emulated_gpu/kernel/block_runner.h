@@ -37,7 +37,7 @@ class BlockRunner {
     Site site{};
     void* argument = nullptr;
   };
-  struct LaneGroup {  // of one warp, those that wait for each other; arrived == 0: nobody does
+  struct LaneGroup {  // those that wait for each other; arrived == 0: nobody does
     uint32_t mask = 0, arrived = 0;
     const char* operation = nullptr;
   };
@@ -58,9 +58,9 @@ class BlockRunner {
   unsigned threads_per_block_ = 0;
   std::vector<uint3> indices_;  // of the threads
   std::vector<Thread> threads_;
-  std::vector<LaneGroup> groups_;  // [warp][lowest lane of the mask]
-  std::vector<unsigned> order_;    // in which threads begin
-  std::vector<unsigned> ready_;    // those that may go on, from ready_begin_
+  std::vector<std::vector<LaneGroup>> groups_;  // of each warp, one for each mask it uses
+  std::vector<unsigned> order_;                 // in which threads begin
+  std::vector<unsigned> ready_;                 // those that may go on, from ready_begin_
   size_t ready_begin_ = 0;
   unsigned next_ = 0, running_ = 0, finished_ = 0, at_barrier_ = 0;
   Site barrier_{};

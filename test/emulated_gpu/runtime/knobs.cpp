@@ -65,7 +65,7 @@ bool protects_device_memory() { return knobs().protects; }
 
 void set_device_count(int devices) { knobs().devices = devices; }
 void set_device_bytes(size_t bytes) { knobs().bytes = bytes; }
-void set_order(Order order) { knobs().order = order; }
+Order set_order(Order order) { return knobs().order.exchange(order); }
 
 void fail_call(std::string_view name, int n, cudaError_t error) {
   const std::lock_guard lock(knobs().mutex);
