@@ -95,7 +95,8 @@ TEST_CASE("of ids out of range the GPU looks up zeros and drops the gradient", "
 }
 
 TEST_CASE("positions are sorted by id, those of one id ascending", "[gpu]") {
-  for (const auto& [N, V] : {std::pair<int64_t, int64_t>{1, 1}, {1024, 255}, {1025, 256}, {5000, 65535}, {3000, 65536}}) {
+  for (const auto& [N, V] :
+       {std::pair<int64_t, int64_t>{1, 1}, {256, 70}, {257, 70}, {1024, 255}, {1025, 256}, {5000, 65535}, {3000, 65536}}) {
     const std::vector<int32_t> ids = skewed_ids(N, V);
     std::vector<int32_t> order(ids.size());
     std::iota(order.begin(), order.end(), 0);

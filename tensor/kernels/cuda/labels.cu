@@ -46,8 +46,8 @@ __device__ CountAndFirst from_lane(CountAndFirst v, int distance) {
   return {__shfl_xor_sync(kAllLanes, v.counted, distance), __shfl_xor_sync(kAllLanes, v.first, distance)};
 }
 
-// One block of 1,024 threads: 65,536 labels are 64 rounds of 4 KB, some 20 us, and neither a second launch nor an atomic is
-// needed.
+// One block, of a warp up to 1,024 labels and of 1,024 threads beyond: 65,536 labels are 64 rounds of 4 KB, some 20 us, and
+// neither a second launch nor an atomic is needed.
 __global__ __launch_bounds__(1024) void check_kernel(const int32_t* labels, int64_t n, LabelFault rule, int64_t* counted,
                                                      LabelFault* report) {
   CountAndFirst mine = {0, n};
@@ -72,7 +72,8 @@ __global__ __launch_bounds__(1024) void check_kernel(const int32_t* labels, int6
 }
 
 void check_labels(const int32_t* labels, int64_t n, const LabelFault& rule, int64_t* counted) {
-  launch(check_kernel, dim3(1), dim3(1024), 0, labels, n, rule, counted, &FaultReport::of_thread().fault());
+  launch(check_kernel, dim3(1), dim3(n <= 1024 ? kLanes : 1024), 0, labels, n, rule, counted,
+         &FaultReport::of_thread().fault());
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ namespace ringlet::kernels::cuda {
 namespace {
 
 constexpr int kDigitBits = 8, kDigits = 1 << kDigitBits;
-constexpr int kKeys = 1024;  // of a block, one for each thread
+constexpr int kKeys = 1024;  // of a block, one for each thread; up to 256 keys are one block of 256
 
 struct Keys {
   int32_t *ids, *positions;
@@ -25,7 +25,7 @@ struct Keys {
 __device__ int digit_of(int32_t id, int shift) { return (id >> shift) & (kDigits - 1); }
 
 __global__ __launch_bounds__(kKeys) void begin_kernel(const int32_t* ids, int64_t N, int32_t V, Keys to) {
-  const int64_t n = static_cast<int64_t>(blockIdx.x) * kKeys + threadIdx.x;
+  const int64_t n = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (n < N) {
     const int32_t id = ids[n];
     to.ids[n] = id >= 0 && id < V ? id : V;
@@ -40,7 +40,7 @@ __global__ __launch_bounds__(kKeys) void count_kernel(const int32_t* ids, int64_
     count[threadIdx.x] = 0;
   }
   __syncthreads();
-  const int64_t n = static_cast<int64_t>(blockIdx.x) * kKeys + threadIdx.x;
+  const int64_t n = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (n < N) {
     atomicAdd(&count[digit_of(ids[n], shift)], 1);
   }
@@ -54,14 +54,15 @@ __global__ __launch_bounds__(kKeys) void count_kernel(const int32_t* ids, int64_
 // are added up by doubling distances (Hillis & Steele, 1986), and the thread goes over its stretch again.
 __global__ __launch_bounds__(kKeys) void add_up_kernel(int32_t* x, int64_t n) {
   __shared__ int32_t sum[kKeys];
-  const int64_t length = (n + kKeys - 1) / kKeys, begin = threadIdx.x * length, end = begin + length < n ? begin + length : n;
+  const int64_t length = (n + blockDim.x - 1) / blockDim.x, begin = threadIdx.x * length,
+                end = begin + length < n ? begin + length : n;
   int32_t mine = 0;
   for (int64_t i = begin; i < end; ++i) {
     mine += x[i];
   }
   sum[threadIdx.x] = mine;
   __syncthreads();
-  for (unsigned distance = 1; distance < kKeys; distance *= 2) {
+  for (unsigned distance = 1; distance < blockDim.x; distance *= 2) {
     const int32_t before = threadIdx.x >= distance ? sum[threadIdx.x - distance] : 0;
     __syncthreads();
     sum[threadIdx.x] += before;
@@ -79,7 +80,7 @@ __global__ __launch_bounds__(kKeys) void add_up_kernel(int32_t* x, int64_t n) {
 // all lanes of a warp do at one address, some 10 us for 65,536 keys.
 __global__ __launch_bounds__(kKeys) void move_kernel(Keys from, Keys to, int64_t N, int shift, const int32_t* first) {
   __shared__ int32_t digits[kKeys];
-  const int64_t n = static_cast<int64_t>(blockIdx.x) * kKeys + threadIdx.x;
+  const int64_t n = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   const int32_t id = n < N ? from.ids[n] : 0;
   const int mine = digit_of(id, shift);
   digits[threadIdx.x] = mine;
@@ -99,11 +100,12 @@ __global__ __launch_bounds__(kKeys) void move_kernel(Keys from, Keys to, int64_t
 }  // namespace
 
 SortedPositions sort_positions(const int32_t* ids, int64_t N, int64_t V) {
-  const int64_t blocks = (N + kKeys - 1) / kKeys, counts = blocks * kDigits;
+  const dim3 block(N <= kDigits ? kDigits : kKeys);
+  const int64_t blocks = (N + block.x - 1) / block.x, counts = blocks * kDigits;
   auto* memory = scratch_for<int32_t>(4 * N + counts);
   Keys now{memory, memory + N}, next{memory + 2 * N, memory + 3 * N};
   int32_t* count = memory + 4 * N;
-  const dim3 grid(static_cast<unsigned>(blocks)), block(kKeys);
+  const dim3 grid(static_cast<unsigned>(blocks));
   launch(begin_kernel, grid, block, 0, ids, N, static_cast<int32_t>(V), now);
   const int bits = static_cast<int>(std::bit_width(static_cast<uint64_t>(V)));
   for (int shift = 0; shift < bits; shift += kDigitBits) {
