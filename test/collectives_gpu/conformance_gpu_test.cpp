@@ -4,6 +4,7 @@
 #include "test/collectives/conformance.h"
 #include "test/collectives_gpu/on_device.h"
 #include "test/support/catch.h"
+#include "test/support/full.h"
 #include "test/support/run_gpu_ranks.h"
 
 using namespace ringlet;        // NOLINT(google-build-using-namespace)
@@ -19,6 +20,8 @@ std::unique_ptr<Communicator> staged(std::unique_ptr<Communicator> host, int /*d
 std::unique_ptr<Communicator> nccl(std::unique_ptr<Communicator> host, int device) {
   return make_nccl(std::move(host), nccl_library(), gpu(), device, {.deadline = std::chrono::seconds(20)});
 }
+
+const std::vector<int> kRanks = kFull ? std::vector{1, 2, 3, 4, 5, 8} : std::vector{1, 2, 3, 4};
 
 void require_conformance(Make make, int ranks) {
   INFO(ranks << " ranks");
@@ -40,12 +43,12 @@ void require_conformance(Make make, int ranks) {
 }  // namespace
 
 TEST_CASE("device memory copied to the host conforms", "[conformance]") {
-  for (const int ranks : {1, 2, 3, 4}) {
+  for (const int ranks : kRanks) {
     require_conformance(staged, ranks);
   }
 }
 TEST_CASE("NCCL conforms", "[conformance]") {
-  for (const int ranks : {1, 2, 3, 4}) {
+  for (const int ranks : kRanks) {
     require_conformance(nccl, ranks);
   }
 }
