@@ -61,7 +61,7 @@ class Gpu {
   virtual void synchronize() = 0;
   /// While what it returns lives, the calling thread calls `look` every few milliseconds in which it waits for the device, in
   /// `synchronize` or for a copy; what `look` throws ends the wait. So who waits for work that other GPUs take part in hears of them.
-  virtual std::shared_ptr<void> watch([[maybe_unused]] std::function<void()> look) { return nullptr; }
+  virtual std::shared_ptr<void> watch(std::function<void()> look) = 0;
 
   /// Runs `work` once without doing it, and keeps what it asks of the device. `work` may neither synchronize nor ask for memory that the
   /// allocator has not cached: run it once before.

@@ -3,6 +3,7 @@
 #include "tensor/kernels/cuda/labels.h"
 #include "tensor/kernels/cuda/launch.h"
 #include "tensor/kernels/cuda/recorded_work.h"
+#include "tensor/kernels/cuda/stream_wait.h"
 
 namespace ringlet::kernels::cuda {
 namespace {
@@ -92,11 +93,15 @@ class CudaGpu final : public Gpu {
 
   // The runtime has copied pageable memory before it returns; on pinned memory it goes on working.
   void copy(void* to, const void* from, size_t bytes) override {
+    const bool to_host = device_of(to) == Device{};
+    if (to_host) {
+      wait_for_stream();  // into pageable memory the runtime would wait itself, and not look around
+    }
     start_copy(to, from, bytes);
     if (is_pinned(from)) {
-      check_cuda(cudaStreamSynchronize(cudaStreamPerThread), "copy");
+      wait_for_stream();
     }
-    if (device_of(to) == Device{}) {
+    if (to_host) {
       synchronize();
     }
   }
@@ -110,9 +115,11 @@ class CudaGpu final : public Gpu {
   }
 
   void synchronize() override {
-    check_cuda(cudaStreamSynchronize(cudaStreamPerThread), "cudaStreamSynchronize");
+    wait_for_stream();
     fail_for_label_fault();
   }
+
+  std::shared_ptr<void> watch(std::function<void()> look) override { return watch_waits(std::move(look)); }
 
   std::unique_ptr<RecordedWork> record(const std::function<void()>& work) override { return record_work(work); }
 
