@@ -70,7 +70,8 @@ class MpiPointToPoint final : public PointToPoint {
     site_ = site;
     call_.group = id_;
     ++calls_;
-    control().poll();
+    // What has been heard so far: who must wait hears the rest (watch). To ask MPI here would cost more than all else that is compared,
+    // for with fewer cores than ranks it gives the core away when there is no news.
     if (in_trouble()) {
       dispute(-1, "the ranks have disagreed before");
     }
