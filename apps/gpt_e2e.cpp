@@ -98,6 +98,7 @@ int main(int argc, char** argv) {
     return Request{.ranks = config.ranks,
                    .backend = config.backend,
                    .transport = config.transport,
+                   .device = config.device,
                    .communication = config.communication,
                    .text = line.text};
   };

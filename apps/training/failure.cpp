@@ -5,6 +5,8 @@
 #include "collectives/error.h"
 #include "dist/agreement.h"
 #include "dist/sharded_checkpoint.h"
+#include "tensor/base/gpu.h"
+#include "tensor/base/gpu_error.h"
 
 namespace ringlet {
 
@@ -18,7 +20,8 @@ ExitCode exit_code_of(const std::exception& error) {
   if (dynamic_cast<const CommError*>(&error) != nullptr) {
     return ExitCode::Communication;
   }
-  if (dynamic_cast<const BackendUnavailable*>(&error) != nullptr) {
+  if (dynamic_cast<const BackendUnavailable*>(&error) != nullptr || dynamic_cast<const DeviceUnavailable*>(&error) != nullptr ||
+      dynamic_cast<const DeviceError*>(&error) != nullptr) {
     return ExitCode::Unavailable;
   }
   if (dynamic_cast<const UsageError*>(&error) != nullptr) {

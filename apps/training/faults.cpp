@@ -68,7 +68,7 @@ Faults::Faults(std::optional<Fault> fault, int rank, const Module& model, int64_
       now->spent = true;
       const Var first = model.parameters().front().var;
       Tensor grad = first.grad().defined() ? first.grad() : model.parameters().back().var.grad();
-      *grad.mutable_data<float>() = std::numeric_limits<float>::quiet_NaN();
+      grad.view({-1}).narrow(0, 0, 1).fill(std::numeric_limits<double>::quiet_NaN());
     }
   });
 }
@@ -97,8 +97,8 @@ void Faults::on_step(const StepRecord& record) {
   if (fault_->what == "throw-save") {
     raise_fault(message("before the checkpoint of step {}", record.step));
   } else if (fault_->what == "drift") {
-    Tensor parameter = model_.parameters().front().var.data();
-    *parameter.mutable_data<float>() += 1.0F;
+    Tensor first = model_.parameters().front().var.data().view({-1}).narrow(0, 0, 1);
+    first.fill(first.item() + 1.0);
   }
 }
 

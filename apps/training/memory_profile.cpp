@@ -22,11 +22,13 @@ constexpr std::array<int64_t MemoryOverhead::*, 3> kOverheads = {&MemoryOverhead
 // In memory and in mapped files.
 MemoryBytes held_here(const MemoryLedger& offloaded) {
   const MemoryLedger ledger = Allocator::current()->ledger();
+  const bool on_device = Allocator::current()->device() != Device{};
+  const int64_t host_buffers = on_device ? Allocator::on(Device{})->ledger().of(Category::Communication).peak : 0;
   return {.parameters = ledger.of(Category::Parameters).peak + offloaded.of(Category::Parameters).live,
           .gradients = ledger.of(Category::Gradients).peak,
           .optimizer = ledger.of(Category::Optimizer).live + offloaded.of(Category::Optimizer).live,
           .activations_peak = ledger.of(Category::Activations).peak,
-          .communication = ledger.of(Category::Communication).peak};
+          .communication = ledger.of(Category::Communication).peak + host_buffers};
 }
 
 }  // namespace

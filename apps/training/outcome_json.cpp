@@ -48,6 +48,7 @@ std::string to_json(const Outcome& outcome) {
   const Json json = {{"schema_version", 1},
                      {"world_size", outcome.run.world_size},
                      {"backend", outcome.run.backend},
+                     {"device", outcome.run.device},
                      {"transport", outcome.run.transport},
                      {"strategy", outcome.run.strategy},
                      {"reduction_order", outcome.run.reduction_order},

@@ -6,6 +6,7 @@
 
 #include "apps/training/counted.h"
 #include "apps/training/hex.h"
+#include "apps/training/rank_device.h"
 
 namespace ringlet {
 namespace {
@@ -34,6 +35,7 @@ RunDescription describe(const TrainConfig& config, const Strategy& parallel, con
   const MicroBatches batches = config.micro_batches(world.size());
   return {.world_size = world.size(),
           .backend = std::string(world.name()),
+          .device = device_text(),
           .transport = std::string(world.transport()),
           .strategy = std::string(parallel.name()),
           .reduction_order = config.communication.algorithms().kept(world.size()) == ReductionOrder::Any ? "any" : "T",
@@ -69,6 +71,9 @@ void print_description(const Printer& printer, const RunDescription& description
   printer.line(message("model      {}: {} parameters", description.model, description.parameters));
   printer.line(
       message("ranks      {}, backend {}, transport {}", description.threads, description.backend, description.transport));
+  if (description.device != "cpu") {
+    printer.line(message("device     {}", description.device));
+  }
   printer.line(message("strategy   {}, reduction order {}", description.strategy, description.reduction_order));
   printer.line(message("data       {}; {}", description.data, description.batch));
   for (const std::string& warning : resumed.warnings) {

@@ -18,6 +18,7 @@ namespace ringlet {
 struct RunDescription {
   int world_size = 1;
   std::string backend;
+  std::string device;
   std::string transport;
   std::string strategy;
   std::string reduction_order;  // of float sums over ranks: "T", or "any"

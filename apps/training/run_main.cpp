@@ -1,4 +1,5 @@
 #include "apps/training/run_main.h"
+#include "apps/training/rank_device.h"
 
 #include <chrono>
 #include <csignal>
@@ -89,12 +90,16 @@ Started start_world(const Program& program, const Request& request, std::optiona
 }
 
 int run_program(const Program& program, const Request& request, const Started& started) {
-  if (request.backend == started.world->name()) {
+  const RankDevice device(request.device, *started.world);
+  if (request.backend == started.world->name() && request.device == "cpu") {
     return program.run(*started.world, started.recorder);
   }
   std::unique_ptr<Communicator> other = make_world(request.backend, {.deadline = request.communication.deadline(),
                                                                      .transport = request.transport,
                                                                      .algorithms = request.communication.algorithms()});
+  if (request.backend != "nccl") {
+    other = carrying_device_memory(std::move(other));
+  }
   const std::unique_ptr<Communicator> recorded = make_recorded(std::move(other), started.recorder);
   return program.run(*recorded, started.recorder);
 }

@@ -17,6 +17,7 @@ struct Request {
   int64_t ranks = 0;  // --np; 0: not given
   std::string backend = "mpi";
   std::string transport = "mpi";
+  std::string device = "cpu";  // where its ranks compute (rank_device.h)
   CommunicationConfig communication{};
   std::optional<std::string> text{};  // to be printed instead of running: --help
 };

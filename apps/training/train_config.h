@@ -60,6 +60,7 @@ struct TrainConfig {
   // Running and reporting
   std::string backend = "mpi";
   std::string transport = "auto";
+  std::string device = "cpu";
   CommunicationConfig communication;
   int64_t ranks = 0;    // --np; 0: not given
   int64_t threads = 0;  // per rank; 0: chosen from cores and ranks

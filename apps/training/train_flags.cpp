@@ -21,6 +21,7 @@ struct Spelled {
   std::string activation = "gelu";
   std::string schedule = "constant";
   std::string tokenizer = "bytes";
+  std::string device;
   int64_t seed = 41;
   int64_t vocab_size = 64;
   int64_t shard_ranks = 0;
@@ -136,7 +137,9 @@ void running_flags(Flags& flags, TrainConfig& config, Spelled& spelled) {
   flags.group("Running and reporting");
   flags.whole("--np,--world-size", config.ranks, 1, 4096, "ranks: starts itself under mpirun; under mpirun it must agree");
   flags.whole("--threads", config.threads, 1, 4096, "per rank; default: cores / ranks on the host");
-  flags.choice("--backend", config.backend, {"mpi", "nccl"}, "what carries the collectives");
+  flags.choice("--backend", config.backend, {"mpi", "nccl"}, "what carries the collectives; nccl: with a GPU for each rank");
+  flags.choice("--device", spelled.device, {"cpu", "cuda"},
+               "where ranks compute; default: cuda with the backend nccl, else cpu. With cuda and mpi, ranks may share a GPU");
   flags.choice(
       "--transport", config.transport, {"auto", "shm", "mpi"},
       "of the backend mpi: shared memory (one host), messages, or auto: shared memory inside hosts, messages between them");
@@ -176,6 +179,12 @@ void settle(TrainConfig& config, const Spelled& spelled, const Flags& flags) {
   buckets.first_bytes = std::min(buckets.first_bytes, buckets.bytes);
   config.parallel.shard_ranks = static_cast<int>(spelled.shard_ranks);
   config.tokenizer = spelled.tokenizer == "bytes" ? Tokenizer::Kind::Bytes : Tokenizer::Kind::Chars;
+  config.device = !spelled.device.empty() ? spelled.device : config.backend == "nccl" ? "cuda" : "cpu";
+  check<UsageError>(config.backend != "nccl" || config.device == "cuda",
+                    "--device: the backend nccl moves the memory of GPUs, got {}; leave --device out, or take --backend mpi",
+                    config.device);
+  check<UsageError>(config.device == "cpu" || config.parallel.offload_dir.empty(),
+                    "--offload: maps files into the memory of the CPU, got it with --device {}", config.device);
   check<UsageError>(!spelled.verify || !spelled.no_verify, "--verify-resume and --no-verify-resume contradict each other");
   if (spelled.verify || spelled.no_verify) {
     config.verify_resume = spelled.verify;

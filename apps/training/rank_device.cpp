@@ -1,0 +1,33 @@
+#include "apps/training/rank_device.h"
+
+#include <utility>
+
+#include "apps/training/failure.h"
+#include "collectives/backends/mpi.h"
+#include "collectives/backends/staged.h"
+#include "tensor/base/gpu.h"
+
+namespace ringlet {
+
+RankDevice::RankDevice(const std::string& name, Communicator& world) {
+  if (name == "cpu") {
+    return;
+  }
+  agree(world, [&] {
+    Gpu& device = gpu();
+    const int index = place_on_host().rank % device.device_count();
+    device.use(index);
+    scope_ = std::make_unique<AllocatorScope>(std::make_shared<Allocator>(device.memory(index)));
+  });
+}
+
+std::string device_text() {
+  const Device device = Allocator::current()->device();
+  return device == Device{} ? to_text(device) : message("{}, {}", device, gpu().description(device.index));
+}
+
+std::unique_ptr<Communicator> carrying_device_memory(std::unique_ptr<Communicator> inner) {
+  return Allocator::current()->device() == Device{} ? std::move(inner) : make_staged(std::move(inner), gpu());
+}
+
+}  // namespace ringlet
