@@ -164,3 +164,25 @@ TEST_CASE("A shape asks cuBLASLt for a kernel once", "[gpu]") {
   CHECK(emulated_gpu::calls("cublasLtMatmulAlgoGetHeuristic") == asked);
   CHECK(emulated_gpu::calls("cudaMalloc") == allocated);
 }
+
+TEST_CASE("Recorded products take what the factors hold when they run", "[gpu]") {
+  const std::vector<float> a = values<float>(64, "a"), b = values<float>(64, "b"), other = values<float>(64, "other");
+  const DeviceVector<float> A(a), B(b), bias(b), C(size_t{64}), D(size_t{64}), from(other);
+  const auto multiply = [&](const DeviceVector<float>& to) {
+    kernels::cuda::linear<float>(8, 8, 8, {A.data(), 8, 1}, {B.data(), 8, 1}, bias.data(), to.data());
+  };
+  multiply(C);  // what a thread needs for products is there before they are recorded
+  using kernels::cuda::check_cuda;
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t recorded = nullptr;
+  check_cuda(cudaStreamBeginCapture(cudaStreamPerThread, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
+  multiply(C);
+  check_cuda(cudaStreamEndCapture(cudaStreamPerThread, &graph), "cudaStreamEndCapture");
+  check_cuda(cudaGraphInstantiate(&recorded, graph, 0), "cudaGraphInstantiate");
+  check_cuda(cudaMemcpyAsync(A.data(), from.data(), 64 * sizeof(float), cudaMemcpyDeviceToDevice, cudaStreamPerThread), "copy");
+  check_cuda(cudaGraphLaunch(recorded, cudaStreamPerThread), "cudaGraphLaunch");
+  multiply(D);
+  CHECK(same_bits(C.values(), D.values()));
+  check_cuda(cudaGraphExecDestroy(recorded), "cudaGraphExecDestroy");
+  check_cuda(cudaGraphDestroy(graph), "cudaGraphDestroy");
+}

@@ -71,6 +71,8 @@ Description description_of(const LtProduct& p) {
   if (p.bias != nullptr) {
     set_attribute<set>(description, CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
     set_attribute<set>(description, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, type_of(p.dtype));
+    set_attribute<set>(description, CUBLASLT_MATMUL_DESC_BIAS_POINTER,
+                       p.bias);  // the choice of a kernel looks at its alignment
   }
   return description;
 }
