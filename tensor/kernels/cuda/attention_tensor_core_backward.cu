@@ -68,7 +68,8 @@ __device__ void for_each_weight(const GradientCall& call, const AttentionHead<bf
   }
 }
 
-// dq and Σ_j dp·p, for which the keys go by twice. D = 64: 47 KB of shared memory.
+// dq and Σ_j dp·p, for which the keys go by twice. D = 64: 168 registers and 51 KB of shared memory, three blocks
+// on a multiprocessor.
 template <int D>
 __global__ void __launch_bounds__(kFragmentThreads) query_gradient_kernel(const GradientCall call) {
   auto& shared = *dynamic_shared<QueryShared<D>>();
@@ -179,7 +180,8 @@ __device__ void weigh_rows(KeyShared<D>& shared, const GradientCall& call, const
   }
 }
 
-// dk and dv. Rows before the first key of the warp see none of its keys; the others go by in tiles. D = 64: 57 KB of shared memory.
+// dk and dv. Rows before the first key of the warp see none of its keys; the others go by in tiles. D = 64: 168 registers, 57 KB of shared
+// memory, three blocks on a multiprocessor.
 template <int D>
 __global__ void __launch_bounds__(kFragmentThreads) key_gradient_kernel(const GradientCall call) {
   auto& shared = *dynamic_shared<KeyShared<D>>();

@@ -69,10 +69,10 @@ void launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, size_t shared_
 }
 
 #if defined(__CUDACC__)
-/// The dynamic shared memory of the block, aligned to 16 bytes.
+/// The dynamic shared memory of the block, aligned to 128 bytes.
 template <typename T>
 __device__ T* dynamic_shared() {
-  extern __shared__ __align__(16) unsigned char ringlet_dynamic_shared[];
+  extern __shared__ __align__(128) unsigned char ringlet_dynamic_shared[];
   return reinterpret_cast<T*>(ringlet_dynamic_shared);
 }
 #elif defined(RINGLET_EMULATED_GPU)
