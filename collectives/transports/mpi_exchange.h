@@ -2,7 +2,9 @@
 //
 // All receives are posted before the first send, so that what arrives has a place to go. Completion is polled, not waited for: a
 // wait needs a deadline, must let another rank have the core, and must hear of the first error while other messages are still
-// out. (Open MPI 4.1's MPI_Waitall can spin for ever on a truncated message.)
+// out. (Open MPI 4.1's MPI_Waitall can spin for ever on a truncated message.) What is long and comes from another host is
+// waited for asleep: the kernel's buffers go on filling, and the core is free for a backward that overlaps. (A yield would lose the
+// core to that backward for a whole time slice, and hold up the wire.)
 //
 // A stamped message opens with its fingerprint: short ones in one message with it, long ones behind it, and those are received
 // only when the stamp is right. So nothing is written into anybody's memory that does not belong there.
@@ -31,10 +33,12 @@ class MpiExchange final : public Work::Pending {
   /// Memory for one stamped message.
   static constexpr size_t kSlot = sizeof(Fingerprint) + kPacked;
 
-  /// `slots` holds kSlot bytes for each stamped message; `watch` is called now and then while waiting, with a
-  /// rank that is waited for, and may throw.
+  /// Called now and then while waiting, with a rank that is waited for; may throw. Returns whether that rank is on another host.
+  using Watch = std::function<bool(int)>;
+
+  /// `slots` holds kSlot bytes for each stamped message.
   MpiExchange(const MpiComm& comm, const MpiOptions& options, std::span<const Outgoing> out, std::span<const Incoming> in,
-              int tag, std::span<std::byte> slots, std::function<void(int)> watch);
+              int tag, std::span<std::byte> slots, Watch watch);
   ~MpiExchange() override;
   MpiExchange(const MpiExchange&) = delete;
   MpiExchange& operator=(const MpiExchange&) = delete;
@@ -68,8 +72,9 @@ class MpiExchange final : public Work::Pending {
   const MpiComm& comm_;
   const MpiOptions& options_;
   int tag_;
-  std::function<void(int)> watch_;
+  Watch watch_;
   size_t pending_ = 0;
+  size_t bytes_ = 0;               // posted
   std::vector<Incoming> in_;       // the stamped ones, while their stamp is out
   std::vector<Message> messages_;  // one per request
   std::unique_ptr<Requests> requests_;

@@ -9,6 +9,7 @@
 #include "collectives/transports/mpi_comm.h"
 #include "collectives/transports/mpi_control.h"
 #include "collectives/transports/mpi_exchange.h"
+#include "collectives/transports/mpi_hosts.h"
 #include "collectives/transports/mpi_session.h"
 #include "collectives/transports/process.h"
 #include "tensor/base/hash.h"
@@ -25,6 +26,7 @@ struct Shared {
   explicit Shared(std::chrono::milliseconds deadline) : control(deadline) {}
   MpiSession session{};
   MpiControl control;
+  std::vector<int> hosts = mpi_hosts();  // by rank of the job
 };
 
 class MpiPointToPoint final : public PointToPoint {
@@ -90,14 +92,14 @@ class MpiPointToPoint final : public PointToPoint {
     out_.assign(out.begin(), out.end());
     in_.assign(in.begin(), in.end());
     const Scratch<std::byte> slots = scratch<std::byte>(tag == kCollectiveTag ? stamp_messages() * MpiExchange::kSlot : 0);
-    watch_for(
-        MpiExchange(comm_, options_, out_, in_, tag, slots.first(slots.size()), [this, tag](int peer) { watch(peer, tag); }));
+    watch_for(MpiExchange(comm_, options_, out_, in_, tag, slots.first(slots.size()),
+                          [this, tag](int peer) { return watch(peer, tag); }));
   }
   Work start_transfer(std::span<const Outgoing> out, std::span<const Incoming> in, int tag) override {
     count(out);
     return Work(
         std::make_unique<Started>(*this, std::make_unique<MpiExchange>(comm_, options_, out, in, tag, std::span<std::byte>(),
-                                                                       [this, tag](int peer) { watch(peer, tag); })));
+                                                                       [this, tag](int peer) { return watch(peer, tag); })));
   }
   std::unique_ptr<PointToPoint> split(int color, int key) override {
     MpiComm part = comm_.split(color, key);
@@ -156,9 +158,16 @@ class MpiPointToPoint final : public PointToPoint {
 
   bool in_trouble() const { return control().disputed(id_, call_.sequence) || control().left_before(id_, call_.sequence) >= 0; }
 
-  // Called while waiting for `peer`. A message needs nobody else, a collective needs all.
-  void watch(int peer, int tag) {
+  // Called while waiting for `peer`. Returns whether it is on another host.
+  bool watch(int peer, int tag) {
     control().poll();
+    look_for_trouble(peer, tag);
+    const auto host_of = [this](int r) { return shared_->hosts[static_cast<size_t>(members_[static_cast<size_t>(r)])]; };
+    return host_of(peer) != host_of(rank());
+  }
+
+  // A message needs nobody else, a collective needs all.
+  void look_for_trouble(int peer, int tag) {
     const int member = members_[static_cast<size_t>(peer)];
     const auto now = std::chrono::steady_clock::now();
     if (!in_trouble() && (tag == kCollectiveTag || control().heard(member, id_).kind == Notice::Kind::None)) {
