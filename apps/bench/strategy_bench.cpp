@@ -1,5 +1,6 @@
-// strategy_bench: where the time of a training step goes under each strategy, in one run: forward and backward with what overlaps them,
-// the rest of the reduction, the update with what it gathers. And DDP with one all_reduce per parameter, beside its buckets.
+// strategy_bench: where the time of a training step goes under each strategy, in one run: forward, backward with what overlaps them,
+// the rest of the reduction, the update with what it gathers; and how much of all that the rank spent in collectives, calling or
+// waiting. And DDP with one all_reduce per parameter, beside its buckets.
 //   mpirun -np 4 ./strategy_bench
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -13,6 +14,7 @@
 #include "apps/training/threads.h"
 #include "collectives/backends/mpi.h"
 #include "collectives/factory.h"
+#include "collectives/recorded.h"
 #include "dist/make_strategy.h"
 #include "nn/gpt.h"
 #include "tensor/base/random.h"
@@ -21,6 +23,8 @@ namespace ringlet {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+constexpr size_t kPhases = 6;  // forward, backward, finish, step, all of them; of it in collectives
 
 struct Flags {
   GptConfig model;
@@ -63,28 +67,32 @@ Tensor random_tokens(const Flags& flags, int rank) {
 /// A model under one strategy, and the milliseconds of its steps by phase, of the slowest rank.
 class Contestant {
  public:
-  Contestant(const Row& row, const Flags& flags, Communicator& world)
-      : name(row.name), world_(world), model_(flags.model), tokens_(random_tokens(flags, world.rank())) {
-    parallel_ = make_strategy(row.strategy, model_, world, OptimizerConfig{}, row.options);
+  Contestant(const Row& row, const Flags& flags, Communicator& world, const Ledger& ledger)
+      : name(row.name), world_(world), ledger_(ledger), model_(flags.model), tokens_(random_tokens(flags, world.rank())) {
+    const auto loss = [this](const Tensor& tokens, const Tensor& targets) {
+      const TokenLoss forward = model_.loss(tokens, targets);
+      forward_done_ = Clock::now();
+      return forward;
+    };
+    parallel_ = make_strategy(row.strategy, model_, loss, world, OptimizerConfig{}, row.options);
   }
 
   void step() {
     world_.barrier();
-    std::array<double, 4> took{};
-    auto last = Clock::now();
-    const auto lap = [&](size_t phase) {
-      const auto now = Clock::now();
-      took[phase] = 1e3 * std::chrono::duration<double>(now - last).count();
-      last = now;
-    };
+    std::array<double, kPhases> took{};
+    const double communicated = seconds_in_calls();
+    const auto start = Clock::now();
     LossSum loss;
     loss += parallel_->forward_backward(tokens_, tokens_);
-    lap(0);
+    const auto backward_done = Clock::now();
     static_cast<void>(parallel_->finish(loss, 1.0));
-    lap(1);
+    const auto finished = Clock::now();
     parallel_->step(1e-3);
-    lap(2);
-    took[3] = took[0] + took[1] + took[2];
+    const auto end = Clock::now();
+    const auto ms = [](Clock::duration span) { return 1e3 * std::chrono::duration<double>(span).count(); };
+    took = {
+        ms(forward_done_ - start), ms(backward_done - forward_done_),        ms(finished - backward_done), ms(end - finished),
+        ms(end - start),           1e3 * (seconds_in_calls() - communicated)};
     world_.all_reduce(took, ReduceOp::Max);
     for (size_t phase = 0; phase < took.size(); ++phase) {
       times_[phase].push_back(took[phase]);
@@ -101,11 +109,21 @@ class Contestant {
   std::string name;
 
  private:
+  double seconds_in_calls() const {
+    double seconds = 0;
+    for (const LedgerRow& row : ledger_.rows()) {
+      seconds += row.seconds;
+    }
+    return seconds;
+  }
+
   Communicator& world_;
+  const Ledger& ledger_;
   Gpt model_;
   Tensor tokens_;
   std::unique_ptr<Strategy> parallel_;
-  std::array<std::vector<double>, 4> times_;
+  std::array<std::vector<double>, kPhases> times_;
+  Clock::time_point forward_done_{};
 };
 
 int strategy_bench(int argc, char** argv) {
@@ -129,11 +147,12 @@ int strategy_bench(int argc, char** argv) {
     return app.exit(error) == 0 ? 0 : 2;
   }
   const MpiSession session;
-  const auto world = make_world("mpi", {.transport = flags.transport});
+  const auto ledger = std::make_shared<Ledger>();
+  const auto world = make_recorded(make_world("mpi", {.transport = flags.transport}), {.ledger = ledger});
   choose_threads(*world, 0);  // cores divided by ranks
   std::vector<std::unique_ptr<Contestant>> contestants;
   for (const Row& row : rows()) {
-    contestants.push_back(std::make_unique<Contestant>(row, flags, *world));
+    contestants.push_back(std::make_unique<Contestant>(row, flags, *world, *ledger));
   }
   for (int64_t round = 0; round < flags.rounds; ++round) {  // in turn: what disturbs one disturbs all
     for (const auto& one : contestants) {
@@ -145,10 +164,10 @@ int strategy_bench(int argc, char** argv) {
   if (world->rank() == 0) {
     std::printf("%d ranks over %s, %lld parameters; median ms of the slowest rank\n", world->size(),
                 std::string(world->transport()).c_str(), static_cast<long long>(flags.model.parameter_count()));
-    std::printf("%-18s %18s %10s %10s %10s\n", "", "forward, backward", "finish", "step", "all");
+    std::printf("%-18s %10s %10s %10s %10s %10s %15s\n", "", "forward", "backward", "finish", "step", "all", "in collectives");
     for (const auto& one : contestants) {
-      std::printf("%-18s %18.3f %10.3f %10.3f %10.3f\n", one->name.c_str(), one->median(0), one->median(1), one->median(2),
-                  one->median(3));
+      std::printf("%-18s %10.3f %10.3f %10.3f %10.3f %10.3f %15.3f\n", one->name.c_str(), one->median(0), one->median(1),
+                  one->median(2), one->median(3), one->median(4), one->median(5));
     }
   }
   return 0;
