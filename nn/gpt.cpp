@@ -3,6 +3,7 @@
 #include <string>
 
 #include "autograd/ops/arithmetic.h"
+#include "autograd/ops/cast.h"
 #include "autograd/ops/linear.h"
 #include "nn/init.h"
 
@@ -56,12 +57,13 @@ Var Gpt::embed(const Tensor& tokens) {
   check(tokens.defined() && tokens.rank() == 2, "Gpt: tokens must be [B, T], got {}", tokens.shape());
   const int64_t T = tokens.dim(1);
   check(T >= 1 && T <= config_.seq_len, "Gpt: the length of a sequence must be in 1 .. {}, got {}", config_.seq_len, T);
-  return dropout_.forward(wte_.forward(tokens) + wpe_.first(T));  // [B, T, C] + [T, C]
+  const Var x = wte_.forward(tokens) + wpe_.first(T);  // [B, T, C] + [T, C]
+  return dropout_.forward(config_.bf16 ? cast(x, DType::BF16) : x);
 }
 
 Var Gpt::head(const Var& x) {
   const Var y = ln_f_.forward(x);
-  return lm_head_ != nullptr ? lm_head_->forward(y) : linear_transposed(y, wte_.weight());
+  return lm_head_ != nullptr ? lm_head_->forward(y) : linear_transposed(y, cast(wte_.weight(), y.dtype()));
 }
 
 Var Gpt::forward(const Tensor& tokens, const Tensor& key_padding) {

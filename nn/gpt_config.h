@@ -19,8 +19,9 @@ struct GptConfig {
   GeluForm activation = GeluForm::Erf;
   double dropout = 0.0;  // of embeddings, attention probabilities and residual branches; in [0, 1)
   double layer_norm_eps = 1e-5;
-  uint64_t seed = 41;  // of the initial parameters and of dropout
-  DType dtype = DType::F32;
+  uint64_t seed = 41;        // of the initial parameters and of dropout
+  DType dtype = DType::F32;  // of the parameters
+  bool bf16 = false;         // activations and their gradients in bf16, on a GPU: products by its tensor cores, summed in f32
 
   /// Throws `Error` naming the first field that is out of range or does not fit another.
   void validate() const;

@@ -1,5 +1,6 @@
 #include "nn/layer_norm.h"
 
+#include "autograd/ops/cast.h"
 #include "autograd/ops/layer_norm.h"
 
 namespace ringlet {
@@ -10,7 +11,9 @@ LayerNorm::LayerNorm(int64_t embed_dim, bool bias, double eps, DType dtype)
       eps_(eps) {}
 
 Var LayerNorm::forward(const Var& x_in) {
-  return hooked(x_in, [&](const Var& x) { return layer_norm(x, gamma_, beta_, eps_); });
+  return hooked(x_in, [&](const Var& x) {
+    return layer_norm(x, cast(gamma_, x.dtype()), beta_.defined() ? cast(beta_, x.dtype()) : beta_, eps_);
+  });
 }
 
 }  // namespace ringlet

@@ -5,6 +5,7 @@
 namespace ringlet {
 
 /// y = x·W + b.    x: [..., in]   W: [in, out]   b: [out]   y: [..., out]
+/// In the dtype of x, to which W and b are rounded where they are wider.
 /// W is stored [in, out], as GPT-2's weights are, so the product reads it in its own order. Made of zeros: see nn/init.h.
 class Linear : public Module {
  public:

@@ -42,7 +42,7 @@ std::vector<int32_t> sample(Gpt& model, std::vector<int32_t> prompt, const Sampl
     const auto T = std::min(static_cast<int64_t>(context.size()), model.config().seq_len);
     const std::span<const int32_t> window = std::span(context).last(static_cast<size_t>(T));
     const Var logits = model.forward(Tensor::from(window, {1, T}));  // [1, T, V]
-    const Tensor here = logits.data().to(Device{});
+    const Tensor here = logits.data().to(DType::F32).to(Device{});
     const auto last = here.span<float>().last(static_cast<size_t>(V));
     drawn.push_back(draw_token(last, options.temperature, options.top_k, random.uniform(static_cast<uint64_t>(i))));
     context.push_back(drawn.back());

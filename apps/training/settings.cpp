@@ -78,6 +78,9 @@ Settings settings_of(const TrainConfig& config, int world_size, uint64_t data_fi
       {"--corpus", config.corpus.empty() ? "synthetic" : "content " + hex(data_fingerprint)},
       {"--tokenizer", std::string(ringlet::name_of(config.tokenizer))},
   };
+  if (model.bf16) {
+    settings.emplace_back("--bf16", "true");
+  }
   if (schedule.kind != Schedule::Kind::Constant) {
     settings.emplace_back("--min-lr", exact(schedule.min_lr));
     settings.emplace_back("--horizon", to_text(schedule.horizon));

@@ -41,6 +41,7 @@ void model_flags(Flags& flags, TrainConfig& config, Spelled& spelled) {
   flags.choice("--activation", spelled.activation, {"gelu", "gelu_tanh"}, "of the MLP: erf form, or GPT-2's tanh form");
   flags.real("--dropout", model.dropout, kFraction, "of embeddings, attention and residual branches");
   flags.mark("--tied-head", model.tied_head, true, "the LM head is the token embedding, transposed");
+  flags.mark("--bf16", model.bf16, true, "activations and products in bf16, on a GPU; parameters and optimizer stay in f32");
   flags.mark("--no-bias", model.bias, false, "no bias in MLP and LayerNorm");
 }
 
@@ -182,6 +183,8 @@ void settle(TrainConfig& config, const Spelled& spelled, const Flags& flags) {
   config.device = !spelled.device.empty() ? spelled.device : config.backend == "nccl" ? "cuda" : "cpu";
   check<UsageError>(config.backend != "nccl" || config.device == "cuda",
                     "--device: the backend nccl moves the memory of GPUs, got {}; leave --device out, or take --backend mpi",
+                    config.device);
+  check<UsageError>(!config.model.bf16 || config.device == "cuda", "--bf16: is computed on GPUs, got --device {}",
                     config.device);
   check<UsageError>(config.device == "cpu" || config.parallel.offload_dir.empty(),
                     "--offload: maps files into the memory of the CPU, got it with --device {}", config.device);

@@ -16,7 +16,10 @@ struct CastRule {
 }  // namespace
 
 Var cast(const Var& x, DType dtype) {
-  check(dtype == DType::F32 || dtype == DType::F64, "cast: to f32 or f64, got {}; gradients exist for these only", dtype);
+  check(is_floating(dtype), "cast: to f32, f64 or bf16, got {}; gradients exist for these only", dtype);
+  if (x.dtype() == dtype) {
+    return x;
+  }
   return record(x.data().to(dtype), {x}, CastRule{.from = x.dtype()});
 }
 

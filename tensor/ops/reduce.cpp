@@ -87,7 +87,7 @@ Tensor sum_to(const Tensor& x, const Shape& shape) {
       y = sum(y, i);
     }
   }
-  return y;
+  return y.dtype() == x.dtype() ? y : y.to(x.dtype());
 }
 
 double squared_norm(const Tensor& x) {

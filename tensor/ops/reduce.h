@@ -19,7 +19,7 @@ Tensor mean(const Tensor& x, int dim);
 Tensor max(const Tensor& x, int dim);  // NaN where there is a NaN
 
 /// Sums over the dims along which `shape` was stretched by broadcasting to x's shape: the transpose of `expand`. Gives `x`
-/// itself, not a copy, when nothing was stretched.
+/// itself, not a copy, when nothing was stretched. In the dtype of x: bf16 is summed in f32 and rounded once at the end.
 Tensor sum_to(const Tensor& x, const Shape& shape);
 
 /// Sum of the squares of all elements in fp64; finite for any finite f32 input.
