@@ -40,6 +40,34 @@ void reduce_all(const Hosts& hosts, std::span<const T> in, std::span<T> out, std
   hosts.inside->all_gather_v(shard, out, counts);
 }
 
+// The sum over all ranks of this rank's shard of `in`, to be finished. `parts` is room for H shards.
+template <Reducible T>
+void reduce_to_owners(const Hosts& hosts, std::span<const T> in, std::span<T> parts, std::span<T> shard, Reduction op) {
+  const Reduction first = op.op == ReduceOp::Avg ? Reduction(ReduceOp::Sum) : op;
+  const Chunks<const T> of_host(in, hosts.across->size());
+  const Chunks<T> part(parts, hosts.across->size());
+  for (int host = 0; host < hosts.across->size(); ++host) {
+    hosts.inside->reduce_scatter(of_host[host], part[host], first);
+  }
+  hosts.across->reduce_scatter(std::span<const T>(parts), shard, between_hosts(op));
+  finish_reduction(shard, op, hosts.inside->size() * hosts.across->size());
+}
+
+template <Reducible T>
+void scatter_sums(const Hosts& hosts, std::span<const T> in, std::span<T> out, Reduction op) {
+  const size_t parts = out.size() * static_cast<size_t>(hosts.across->size());
+  if constexpr (std::is_same_v<T, bf16>) {
+    const Scratch<float> memory(Allocator::current(), in.size() + parts + out.size());
+    const std::span<float> wide = memory.first(in.size()), sums = memory.subspan(in.size() + parts, out.size());
+    std::transform(in.begin(), in.end(), wide.begin(), [](bf16 x) { return static_cast<float>(x); });
+    reduce_to_owners<float>(hosts, wide, memory.subspan(in.size(), parts), sums, op);
+    std::transform(sums.begin(), sums.end(), out.begin(), [](float x) { return static_cast<bf16>(x); });
+  } else {
+    const Scratch<T> memory(Allocator::current(), parts);
+    reduce_to_owners<T>(hosts, in, memory.first(parts), out, op);
+  }
+}
+
 }  // namespace
 
 int HostMap::index(int rank) const {
@@ -54,7 +82,7 @@ bool HostMap::even() const {
          std::all_of(host_of.begin(), host_of.end(), [&](int host) { return on(host) == first; });
 }
 
-bool HostMap::keeps_order() const {
+bool HostMap::in_blocks() const {
   if (!even()) {
     return false;
   }
@@ -64,7 +92,11 @@ bool HostMap::keeps_order() const {
       return false;
     }
   }
-  return std::has_single_bit(p);
+  return true;
+}
+
+bool HostMap::keeps_order() const {
+  return in_blocks() && std::has_single_bit(static_cast<size_t>(std::count(host_of.begin(), host_of.end(), host_of.front())));
 }
 
 void hierarchical_all_reduce(const Hosts& hosts, ConstBuffer in, Buffer out, Reduction op) {
@@ -77,6 +109,25 @@ void hierarchical_all_reduce(const Hosts& hosts, ConstBuffer in, Buffer out, Red
     reduce_all<T>(hosts, {static_cast<const T*>(in.data), static_cast<size_t>(in.count)},
                   {static_cast<T*>(out.data), static_cast<size_t>(out.count)}, counts, op);
   });
+}
+
+void hierarchical_reduce_scatter(const Hosts& hosts, ConstBuffer in, Buffer out, Reduction op) {
+  dispatch_all(out.dtype, [&]<typename T>() {
+    scatter_sums<T>(hosts, {static_cast<const T*>(in.data), static_cast<size_t>(in.count)},
+                    {static_cast<T*>(out.data), static_cast<size_t>(out.count)}, op);
+  });
+}
+
+void hierarchical_all_gather(const Hosts& hosts, ConstBuffer in, Buffer out) {
+  const auto H = static_cast<size_t>(hosts.across->size());
+  const Scratch<std::byte> memory(Allocator::current(), H * in.bytes());
+  const std::span<std::byte> shards = memory.first(H * in.bytes()), whole(out.begin(), out.bytes());
+  const auto as_u8 = [](auto bytes) { return std::span(reinterpret_cast<uint8_t*>(bytes.data()), bytes.size()); };
+  hosts.across->all_gather(std::span(reinterpret_cast<const uint8_t*>(in.begin()), in.bytes()), as_u8(shards));
+  const Chunks<std::byte> shard(shards, hosts.across->size()), of_host(whole, hosts.across->size());
+  for (int host = 0; host < hosts.across->size(); ++host) {
+    hosts.inside->all_gather(std::span<const uint8_t>(as_u8(shard[host])), as_u8(of_host[host]));
+  }
 }
 
 }  // namespace ringlet

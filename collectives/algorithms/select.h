@@ -36,6 +36,8 @@ Algorithm select(const Call& call, int ranks, const Algorithms& algorithms = {})
 
 /// From here on an all_reduce over several hosts is hierarchical: below, its three steps and their agreement take longer.
 inline constexpr size_t kHierarchicalBytes = size_t{16} << 10;
+/// The same of reduce_scatter and all_gather, in bytes of the whole: flat, they have fewer steps to lose than an all_reduce has.
+inline constexpr size_t kHierarchicalHalfBytes = size_t{128} << 10;
 
 /// What a rank keeps for messages that wait to be summed, at most: large enough that a step costs more than its latency, small
 /// enough to stay in the second cache.

@@ -1,5 +1,6 @@
 #include "collectives/backends/p2p.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "collectives/algorithms/dissemination.h"
@@ -52,14 +53,21 @@ class P2pCommunicator final : public Communicator {
 
  private:
   bool goes_by_hosts(const Call& call) const {
-    return hosts_.inside != nullptr && call.operation == Operation::AllReduce && call.in.bytes() >= kHierarchicalBytes &&
-           algorithms_.of(call.operation, size()) == Algorithm::Auto;
+    const bool half = call.operation == Operation::ReduceScatter || call.operation == Operation::AllGather;
+    const size_t bytes = std::max(call.in.bytes(), call.out.bytes());
+    return hosts_.inside != nullptr && algorithms_.of(call.operation, size()) == Algorithm::Auto &&
+           ((call.operation == Operation::AllReduce && bytes >= kHierarchicalBytes) ||
+            (half && hosts_.in_blocks && bytes >= kHierarchicalHalfBytes));
   }
   // First everybody agrees that this is the call; in the groups within nobody compares with all.
   void run_by_hosts(const Call& call) {
     dissemination_barrier(*net_);
     try {
-      hierarchical_all_reduce(hosts_, call.in, call.out, call.op);
+      switch (call.operation) {
+        case Operation::ReduceScatter: hierarchical_reduce_scatter(hosts_, call.in, call.out, call.op); break;
+        case Operation::AllGather: hierarchical_all_gather(hosts_, call.in, call.out); break;
+        default: hierarchical_all_reduce(hosts_, call.in, call.out, call.op);
+      }
     } catch (const CommError& error) {
       throw CommError({.rank = rank(), .size = size()}, message("in {}, {}", error.where().group, error.reason()));
     }
@@ -118,7 +126,8 @@ Hosts make_hosts(PointToPoint& net, const HostMap& map, const std::string& name,
   std::unique_ptr<PointToPoint> here = net.split(host, r);
   std::unique_ptr<PointToPoint> there = net.split(net.size() + index, r);  // no color twice: it names the group
   return {.inside = inside(make_p2p(std::move(here), name, algorithms, message("world/host {}", host))),
-          .across = make_p2p(std::move(there), name, algorithms, message("world/index {}", index))};
+          .across = make_p2p(std::move(there), name, algorithms, message("world/index {}", index)),
+          .in_blocks = map.in_blocks()};
 }
 
 }  // namespace ringlet

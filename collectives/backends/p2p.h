@@ -13,8 +13,8 @@
 namespace ringlet {
 
 /// A communicator over `net`, for host memory. `name` is the backend's name. `start_send` and `start_recv` return at once;
-/// collectives are done when their `start_*` returns. With `hosts` a long all_reduce for which no algorithm is asked is
-/// hierarchical; parts of a split send messages only.
+/// collectives are done when their `start_*` returns. With `hosts` a long all_reduce, reduce_scatter or all_gather for
+/// which no algorithm is asked is hierarchical; parts of a split send messages only.
 std::unique_ptr<Communicator> make_p2p(std::unique_ptr<PointToPoint> net, std::string name, Algorithms algorithms = {},
                                        std::string group = "world", Hosts hosts = {});
 

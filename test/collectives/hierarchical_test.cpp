@@ -48,7 +48,45 @@ void expect_order_t(Communicator& world, Report& report, Reduction op) {
   }
 }
 
+// The same of reduce_scatter and all_gather: of every dtype more elements than kHierarchicalHalfBytes has bytes.
+template <typename T>
+void expect_halves(Communicator& world, Report& report, Reduction op) {
+  const auto P = static_cast<size_t>(world.size()), r = static_cast<size_t>(world.rank());
+  const size_t n = kHierarchicalHalfBytes / P + 3;
+  const std::vector<T> in = input_of<T>(world.rank(), static_cast<int64_t>(n * P));
+  std::vector<T> shard(n), whole(n * P), in_place = in;
+  const std::span<T> mine = std::span(in_place).subspan(r * n, n);
+  world.reduce_scatter(in, shard, op);
+  world.all_gather(shard, whole);
+  world.reduce_scatter(in_place, mine, op);
+  const std::vector<T> summed(mine.begin(), mine.end());
+  world.all_gather(mine, in_place);
+  for (size_t i = 0; i < in.size(); i += 7) {
+    const T right = reduced_value<T>(op, world.size(), static_cast<int64_t>(i));
+    report.expect(same_bits(whole[i], right) && same_bits(in_place[i], right), "{} of {}: element {}", op, dtype_of<T>, i);
+    report.expect(i / n != r || same_bits(summed[i % n], right), "{} of {} in place: element {}", op, dtype_of<T>, i);
+  }
+}
+
 }  // namespace
+
+TEST_CASE("reduce_scatter and all_gather in two levels have the bits of order T", "[hierarchical]") {
+  for (const HostMap& map : {HostMap{{0, 0, 2, 2}}, HostMap{{0, 0, 0, 0, 4, 4, 4, 4}}, HostMap{{0, 0, 2, 2, 4, 4}}}) {
+    require_clean(run_on_hosts(map, [](Communicator& world, Report& report) {
+      for (const Reduction op :
+           {Reduction(ReduceOp::Sum), Reduction(ReduceOp::Avg), Reduction(ReduceOp::Max), pre_mul_sum(0.3F)}) {
+        expect_halves<float>(world, report, op);
+        expect_halves<bf16>(world, report, op);
+      }
+      expect_halves<int32_t>(world, report, ReduceOp::Sum);
+      const Moved before = *world.moved();
+      std::vector<float> shard(kHierarchicalHalfBytes / sizeof(float)), whole(shard.size() * static_cast<size_t>(world.size()));
+      world.all_gather(shard, whole);
+      report.expect(world.moved()->bytes == before.bytes, "only the agreement goes among all: {} bytes",
+                    world.moved()->bytes - before.bytes);
+    }));
+  }
+}
 
 TEST_CASE("a hierarchical all_reduce has the bits of order T where hosts hold 2^k neighbours", "[hierarchical]") {
   for (const HostMap& map : {HostMap{{0, 0, 2, 2}}, HostMap{{0, 0, 0, 0, 4, 4, 4, 4}}, HostMap{{0, 0, 2, 2, 4, 4}}}) {
@@ -77,6 +115,7 @@ TEST_CASE("hosts in any order give integers exactly, but not order T", "[hierarc
     require_clean(run_on_hosts(map, [](Communicator& world, Report& report) {
       expect_order_t<int64_t>(world, report, ReduceOp::Sum);
       expect_order_t<uint8_t>(world, report, ReduceOp::Min);
+      expect_halves<int64_t>(world, report, ReduceOp::Sum);  // flat where a host is no block
     }));
   }
   CHECK(apart.index(2) == 1);
