@@ -97,8 +97,9 @@ double over_ranks(Communicator& comm, double value, ReduceOp op) {
 // max|a − b|; NaN when there is one.
 double max_difference(const Tensor& a, const Tensor& b) {
   double worst = 0;
-  for (int64_t i = 0; i < a.numel(); ++i) {
-    worst = worse(worst, std::abs(a.at(i) - b.at(i)));
+  const std::vector<double> left = a.to_vector(), right = b.to_vector();
+  for (size_t i = 0; i < left.size(); ++i) {
+    worst = worse(worst, std::abs(left[i] - right[i]));
   }
   return worst;
 }
@@ -109,8 +110,8 @@ double parameter_spread(const Module& model, Communicator& comm) {
   double spread = 0;
   for (const NamedParameter& parameter : model.parameters()) {
     Tensor largest = parameter.var.data().clone(), smallest = parameter.var.data().clone();
-    comm.all_reduce(largest.mutable_span<float>(), ReduceOp::Max);
-    comm.all_reduce(smallest.mutable_span<float>(), ReduceOp::Min);
+    comm.all_reduce(memory_of(largest), ReduceOp::Max);
+    comm.all_reduce(memory_of(smallest), ReduceOp::Min);
     spread = worse(spread, max_difference(largest, smallest));
   }
   return spread;
@@ -168,10 +169,10 @@ void time_average(Communicator& comm, DemoResult& result) {
   Tensor gradient = Tensor::zeros({int64_t{1} << 18}, DType::F32, Category::Communication);  // 1 MiB
   result.timed_bytes = gradient.bytes();
   result.sum_then_divide_us = microseconds(comm, [&] {
-    comm.all_reduce(gradient.mutable_span<float>(), ReduceOp::Sum);
+    comm.all_reduce(memory_of(gradient), ReduceOp::Sum);
     divide_into(gradient, comm.size());
   });
-  result.avg_us = microseconds(comm, [&] { comm.all_reduce(gradient.mutable_span<float>(), ReduceOp::Avg); });
+  result.avg_us = microseconds(comm, [&] { comm.all_reduce(memory_of(gradient), ReduceOp::Avg); });
 }
 
 double sum_of_parameters(const Module& model) {
@@ -228,7 +229,11 @@ int main(int argc, char** argv) {
   DemoConfig config;
   const auto parse = [&](int count, char** words) {
     const auto text = parse_demo_config(count, words, config);
-    return Request{.ranks = config.ranks, .backend = config.backend, .communication = config.communication, .text = text};
+    return Request{.ranks = config.ranks,
+                   .backend = config.backend,
+                   .device = config.device,
+                   .communication = config.communication,
+                   .text = text};
   };
   const auto run = [&](Communicator& world, const Recorder& recorder) { return to_int(ddp_demo(config, world, recorder)); };
   return run_main({.name = "ddp_demo", .parse = parse, .run = run}, argc, argv);

@@ -5,6 +5,7 @@
 
 #include "apps/training/flags.h"
 #include "apps/training/output_file.h"
+#include "apps/training/rank_device.h"
 #include "apps/training/settings.h"
 #include "collectives/backends/mpi.h"
 
@@ -24,10 +25,13 @@ std::optional<std::string> parse_demo_config(int argc, const char* const* argv, 
   flags.whole("--world-size,--np", config.ranks, 1, 4096,
               "ranks: starts itself under mpirun, 2 if not given; under mpirun it must agree");
   flags.choice("--backend", config.backend, {"mpi", "nccl"}, "what carries the collectives");
+  std::string device;
+  flags.choice("--device", device, {"cpu", "cuda"}, "where ranks compute; default: cuda with the backend nccl, else cpu");
   flags.text("--output", config.output, "JSON, at the end; its folder is made");
   flags.mark("--no-write", config.write, false, "write no file");
   communication_flags(flags, config.communication);
   const std::optional<std::string> text = flags.parse(argc, argv);
+  config.device = chosen_device(device, config.backend);
   if (config.ranks == 0 && !launched_by_mpi()) {
     config.ranks = 2;
   }

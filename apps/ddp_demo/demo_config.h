@@ -13,6 +13,7 @@ namespace ringlet {
 struct DemoConfig {
   int64_t ranks = 0;  // to start; 0: the launcher has started them
   std::string backend = "mpi";
+  std::string device = "cpu";
   std::string output = "outputs/ddp-demo.json";
   int64_t num_steps = 6;
   int64_t batch_size = 8;  // over all ranks

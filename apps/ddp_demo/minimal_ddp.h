@@ -16,6 +16,9 @@
 
 namespace ringlet {
 
+/// The elements of a contiguous tensor as a collective takes them, on whichever device they lie.
+inline Buffer memory_of(Tensor& tensor) { return {tensor.mutable_raw_data(), tensor.numel(), tensor.dtype(), tensor.device()}; }
+
 /// For fp32 modules. (all): every rank calls it, in the same order; it communicates.
 class MinimalDdp {
  public:
@@ -24,10 +27,10 @@ class MinimalDdp {
   MinimalDdp(Module& model, Communicator& comm) : model_(model), comm_(comm) {
     for (const NamedParameter& parameter : model.parameters()) {
       Tensor data = parameter.var.data();
-      comm.broadcast(data.mutable_span<float>(), 0);
+      comm.broadcast(memory_of(data), 0);
     }
     for (NamedBuffer& buffer : model.buffers()) {
-      comm.broadcast(buffer.tensor.mutable_span<float>(), 0);
+      comm.broadcast(memory_of(buffer.tensor), 0);
     }
   }
   // [/snippet]
@@ -49,7 +52,7 @@ class MinimalDdp {
       }
       Tensor gradient = var.grad();
       scale_into(gradient, weight);
-      comm_.all_reduce(gradient.mutable_span<float>(), ReduceOp::Sum);
+      comm_.all_reduce(memory_of(gradient), ReduceOp::Sum);
       divide_into(gradient, P);
     }
   }

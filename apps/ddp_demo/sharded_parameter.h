@@ -12,6 +12,7 @@
 #include <cstring>
 #include <vector>
 
+#include "apps/ddp_demo/minimal_ddp.h"
 #include "collectives/communicator.h"
 #include "nn/module.h"
 
@@ -38,7 +39,7 @@ class ShardedParameter {
   // [snippet: unshard]
   void unshard() {
     Tensor padded = Tensor::empty({padded_numel()}, DType::F32, Category::Parameters);
-    comm_.all_gather(shard_.span<float>(), padded.mutable_span<float>());
+    comm_.all_gather(memory_of(shard_), memory_of(padded));
     parameter_.set_data(padded.narrow(0, 0, numel_).view(parameter_.shape()));
   }
 
@@ -87,7 +88,7 @@ inline RoundTrip fsdp_round_trip(Module& model, Communicator& comm) {
   const int64_t bytes_unsharded = parameter_bytes_held();
   const std::vector<NamedParameter> parameters = model.parameters();
   for (size_t i = 0; i < parameters.size(); ++i) {
-    const Tensor &now = parameters[i].var.data(), &then = originals[i];
+    const Tensor now = parameters[i].var.data().to(Device{}), then = originals[i].to(Device{});
     trip.equal = trip.equal && std::memcmp(now.raw_data(), then.raw_data(), static_cast<size_t>(then.bytes())) == 0;
   }
   for (ShardedParameter& parameter : sharded) {

@@ -4,6 +4,7 @@
 
 #include "apps/training/flags.h"
 #include "apps/training/idle_flags.h"
+#include "apps/training/rank_device.h"
 #include "apps/training/train_config.h"
 #include "tensor/base/build_info.h"
 
@@ -180,10 +181,7 @@ void settle(TrainConfig& config, const Spelled& spelled, const Flags& flags) {
   buckets.first_bytes = std::min(buckets.first_bytes, buckets.bytes);
   config.parallel.shard_ranks = static_cast<int>(spelled.shard_ranks);
   config.tokenizer = spelled.tokenizer == "bytes" ? Tokenizer::Kind::Bytes : Tokenizer::Kind::Chars;
-  config.device = !spelled.device.empty() ? spelled.device : config.backend == "nccl" ? "cuda" : "cpu";
-  check<UsageError>(config.backend != "nccl" || config.device == "cuda",
-                    "--device: the backend nccl moves the memory of GPUs, got {}; leave --device out, or take --backend mpi",
-                    config.device);
+  config.device = chosen_device(spelled.device, config.backend);
   check<UsageError>(!config.model.bf16 || config.device == "cuda", "--bf16: is computed on GPUs, got --device {}",
                     config.device);
   check<UsageError>(config.device == "cpu" || config.parallel.offload_dir.empty(),
