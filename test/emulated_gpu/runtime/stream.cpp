@@ -1,6 +1,7 @@
 #include "test/emulated_gpu/runtime/stream.h"
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <utility>
 #include <vector>
@@ -8,6 +9,19 @@
 #include "test/emulated_gpu/runtime/call.h"
 #include "test/emulated_gpu/runtime/capture.h"
 #include "test/emulated_gpu/runtime/memory.h"
+
+namespace {
+
+// Waits look again after so long: a wake-up can get lost in glibc before 2.41 (bug 25847), and a test that hangs says nothing.
+constexpr auto kLookAgain = std::chrono::milliseconds(50);
+
+template <typename Condition>
+void wait_until(std::condition_variable& changed, std::unique_lock<std::mutex>& lock, Condition&& condition) {
+  while (!changed.wait_for(lock, kLookAgain, condition)) {
+  }
+}
+
+}  // namespace
 
 CUstream_st::CUstream_st(int stream_device, bool waits_for_legacy)
     : device(stream_device), blocking(waits_for_legacy), worker_([this] { work(); }) {}
@@ -31,7 +45,7 @@ void CUstream_st::enqueue(ringlet::emulated_gpu::Task task) {
 
 void CUstream_st::finish() {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return queue_.empty() && !running_; });
+  wait_until(changed_, lock, [&] { return queue_.empty() && !running_; });
 }
 
 bool CUstream_st::is_idle() {
@@ -42,7 +56,7 @@ bool CUstream_st::is_idle() {
 void CUstream_st::work() {
   std::unique_lock lock(mutex_);
   while (true) {
-    changed_.wait(lock, [&] { return !queue_.empty() || ends_; });
+    wait_until(changed_, lock, [&] { return !queue_.empty() || ends_; });
     if (queue_.empty()) {
       return;
     }
