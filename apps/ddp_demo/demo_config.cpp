@@ -3,9 +3,9 @@
 #include <filesystem>
 #include <limits>
 
+#include "apps/training/device_flag.h"
 #include "apps/training/flags.h"
 #include "apps/training/output_file.h"
-#include "apps/training/rank_device.h"
 #include "apps/training/settings.h"
 #include "collectives/backends/mpi.h"
 

@@ -9,13 +9,6 @@
 
 namespace ringlet {
 
-std::string chosen_device(const std::string& asked, const std::string& backend) {
-  check<UsageError>(backend != "nccl" || asked.empty() || asked == "cuda",
-                    "--device: the backend nccl moves the memory of GPUs, got {}; leave --device out, or take --backend mpi",
-                    asked);
-  return !asked.empty() ? asked : backend == "nccl" ? "cuda" : "cpu";
-}
-
 RankDevice::RankDevice(const std::string& name, Communicator& world) {
   if (name == "cpu") {
     return;

@@ -9,9 +9,6 @@
 
 namespace ringlet {
 
-/// What --device means beside --backend: left out, it is cuda with nccl and else cpu. UsageError where the two contradict.
-std::string chosen_device(const std::string& asked, const std::string& backend);
-
 /// While it lives, the tensors that the calling thread makes lie there.
 class RankDevice {
  public:

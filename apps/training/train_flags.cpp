@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <limits>
 
+#include "apps/training/device_flag.h"
 #include "apps/training/flags.h"
 #include "apps/training/idle_flags.h"
-#include "apps/training/rank_device.h"
 #include "apps/training/train_config.h"
 #include "tensor/base/build_info.h"
 
