@@ -2,50 +2,29 @@
 #include <dlfcn.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "collectives/backends/mpi.h"
 #include "collectives/backends/nccl.h"
+#include "tensor/base/optional_library.h"
 
 namespace ringlet {
 namespace {
 
 constexpr const char* kLibrary = "libringlet_nccl.so";
 
-// Where the library may be, the surest first. A name without a folder is looked for by the system.
-std::vector<std::string> candidates() {
-  if (const char* named = std::getenv("RINGLET_NCCL_LIBRARY"); named != nullptr && *named != '\0') {
-    return {named};
-  }
-  std::error_code error;
-  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
-  return {(program.parent_path() / kLibrary).string(), (program.parent_path() / ".." / "lib" / kLibrary).string(), kLibrary};
-}
-
 struct Opened {
   NcclLibrary* library = nullptr;
   std::string why_not{};
 
   Opened() {
-    for (const std::string& name : candidates()) {
-      if (void* handle = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL)) {
-        const auto entry = reinterpret_cast<NcclEntry>(dlsym(handle, kNcclEntry));
-        library = entry == nullptr ? nullptr : entry(kNcclInterface);
-        why_not = library == nullptr ? message("{} is of another version; build it together with this program", name) : "";
-        return;
-      }
-      const char* error = dlerror();
-      const bool there = name.find('/') != std::string::npos && std::filesystem::exists(name);
-      why_not = error == nullptr ? name : error;
-      if (there) {
-        return;
-      }
-    }
-    if (std::getenv("RINGLET_NCCL_LIBRARY") == nullptr) {
-      why_not = message("this build has no {}; build with the CUDA toolkit and NCCL for one", kLibrary);
+    const OptionalLibrary found = open_optional_library(kLibrary, "RINGLET_NCCL_LIBRARY", "the CUDA toolkit and NCCL");
+    why_not = found.why_not;
+    if (found.handle != nullptr) {
+      const auto entry = reinterpret_cast<NcclEntry>(dlsym(found.handle, kNcclEntry));
+      library = entry == nullptr ? nullptr : entry(kNcclInterface);
+      why_not = library == nullptr ? message("{} is of another version; build it together with this program", found.name) : "";
     }
   }
 };
