@@ -66,7 +66,9 @@ uint64_t train(const std::string& dir, int ranks, bool behind, FileCalls& calls,
       }
     }
     const uint64_t mine = job.parallel->parameter_hash();
-    hash = comm.rank() == 0 ? mine : hash;
+    if (comm.rank() == 0) {  // the other threads leave it alone
+      hash = mine;
+    }
   });
   return hash;
 }
