@@ -15,7 +15,7 @@ namespace {
 constexpr const char* kLibrary = "libringlet_nccl.so";
 
 struct Opened {
-  NcclLibrary* library = nullptr;
+  NcclLibrary* nccl = nullptr;
   std::string why_not{};
 
   Opened() {
@@ -23,8 +23,8 @@ struct Opened {
     why_not = found.why_not;
     if (found.handle != nullptr) {
       const auto entry = reinterpret_cast<NcclEntry>(dlsym(found.handle, kNcclEntry));
-      library = entry == nullptr ? nullptr : entry(kNcclInterface);
-      why_not = library == nullptr ? message("{} is of another version; build it together with this program", found.name) : "";
+      nccl = entry == nullptr ? nullptr : entry(kNcclInterface);
+      why_not = nccl == nullptr ? message("{} is of another version; build it together with this program", found.name) : "";
     }
   }
 };
@@ -40,7 +40,7 @@ std::string obstacle(const HostPlace& place) {
   if (std::string why_not = why_no_gpu(); !why_not.empty()) {
     return why_not + "; take the device cpu and the backend mpi";
   }
-  if (opened().library == nullptr) {
+  if (opened().nccl == nullptr) {
     return opened().why_not + "; take the backend mpi, which moves device memory too";
   }
   const int devices = gpu().device_count();
@@ -71,8 +71,8 @@ void agree_that_all_can(Communicator& host, const std::string& obstacle) {
 }  // namespace
 
 NcclLibrary& nccl_library() {
-  check<BackendUnavailable>(opened().library != nullptr, "nccl: {}", opened().why_not);
-  return *opened().library;
+  check<BackendUnavailable>(opened().nccl != nullptr, "nccl: {}", opened().why_not);
+  return *opened().nccl;
 }
 
 void require_nccl() {
@@ -82,7 +82,7 @@ void require_nccl() {
 
 std::string nccl_description() {
   const std::string why_not = obstacle({});
-  return why_not.empty() ? opened().library->version() : "no: " + why_not;
+  return why_not.empty() ? opened().nccl->version() : "no: " + why_not;
 }
 
 std::unique_ptr<Communicator> make_nccl_world(std::unique_ptr<Communicator> host, const NcclOptions& options) {

@@ -11,18 +11,18 @@ namespace {
 constexpr const char* kLibrary = "libringlet_cuda.so";
 
 struct GpuLibrary {
-  OptionalLibrary library = open_optional_library(kLibrary, "RINGLET_CUDA_LIBRARY", "the CUDA toolkit");
+  OptionalLibrary file = open_optional_library(kLibrary, "RINGLET_CUDA_LIBRARY", "the CUDA toolkit");
   Gpu* gpu = nullptr;
-  std::string why_not = library.why_not;
+  std::string why_not = file.why_not;
 
   GpuLibrary() {
-    if (library.handle == nullptr) {
+    if (file.handle == nullptr) {
       return;
     }
-    const auto* version = static_cast<const char*>(dlsym(library.handle, "ringlet_gpu_version"));
-    const auto opener = reinterpret_cast<Gpu* (*)(std::string&)>(dlsym(library.handle, "ringlet_open_gpu"));
+    const auto* version = static_cast<const char*>(dlsym(file.handle, "ringlet_gpu_version"));
+    const auto opener = reinterpret_cast<Gpu* (*)(std::string&)>(dlsym(file.handle, "ringlet_open_gpu"));
     if (version == nullptr || opener == nullptr || build_info().version != std::string(version)) {
-      why_not = message("{} is of version {}, this program of {}; build both together", library.name,
+      why_not = message("{} is of version {}, this program of {}; build both together", file.name,
                         version == nullptr ? "?" : version, build_info().version);
       return;
     }
@@ -47,7 +47,7 @@ std::string why_no_gpu() { return opened().gpu == nullptr ? opened().why_not : s
 
 void* gpu_symbol(const char* name) {
   gpu();
-  void* symbol = dlsym(opened().library.handle, name);
+  void* symbol = dlsym(opened().file.handle, name);
   check<DeviceUnavailable>(symbol != nullptr, "cuda: {} has no {}; build both together", kLibrary, name);
   return symbol;
 }
