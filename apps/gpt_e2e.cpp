@@ -99,6 +99,7 @@ int main(int argc, char** argv) {
                    .backend = config.backend,
                    .transport = config.transport,
                    .device = config.device,
+                   .tf32 = config.tf32,
                    .communication = config.communication,
                    .text = line.text};
   };

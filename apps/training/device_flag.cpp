@@ -11,4 +11,8 @@ std::string chosen_device(const std::string& asked, const std::string& backend) 
   return !asked.empty() ? asked : backend == "nccl" ? "cuda" : "cpu";
 }
 
+void require_tf32_on_gpu(bool tf32, const std::string& device) {
+  check<UsageError>(!tf32 || device == "cuda", "--tf32: is computed on GPUs, got --device {}", device);
+}
+
 }  // namespace ringlet

@@ -26,6 +26,7 @@ std::vector<std::string> idle_flags(const TrainConfig& config, const std::functi
       {config.optimizer.name == "adamw", "--optimizer adamw", {"--beta1", "--beta2", "--eps"}},
       {config.optimizer.name == "sgd", "--optimizer sgd", {"--momentum"}},
       {!given("--no-guard"), "the guard", {"--retries", "--spike-z-score"}},
+      {!config.model.bf16, "products of f32, without --bf16", {"--tf32"}},
   };
   std::vector<std::string> lines;
   for (const Group& group : groups) {

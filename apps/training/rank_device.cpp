@@ -21,6 +21,12 @@ RankDevice::RankDevice(const std::string& name, Communicator& world) {
   });
 }
 
+void allow_tf32_if(bool asked) {
+  if (asked) {
+    gpu().allow_tf32(true);
+  }
+}
+
 std::string device_text() {
   const Device device = Allocator::current()->device();
   return device == Device{} ? to_text(device) : message("{}, {}", device, gpu().description(device.index));

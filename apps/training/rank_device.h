@@ -20,6 +20,9 @@ class RankDevice {
   std::unique_ptr<AllocatorScope> scope_;
 };
 
+/// Lets products of f32 round their factors to TF32 (Gpu::allow_tf32), where the flag asks for it.
+void allow_tf32_if(bool asked);
+
 /// "cpu", or "cuda:0, NVIDIA H200, …": where the tensors of the calling thread lie.
 std::string device_text();
 

@@ -91,6 +91,7 @@ Started start_world(const Program& program, const Request& request, std::optiona
 
 int run_program(const Program& program, const Request& request, const Started& started) {
   const RankDevice device(request.device, *started.world);
+  allow_tf32_if(request.tf32);
   if (request.backend == started.world->name() && request.device == "cpu") {
     return program.run(*started.world, started.recorder);
   }

@@ -18,6 +18,7 @@ struct Request {
   std::string backend = "mpi";
   std::string transport = "mpi";
   std::string device = "cpu";  // where its ranks compute (rank_device.h)
+  bool tf32 = false;           // Gpu::allow_tf32
   CommunicationConfig communication{};
   std::optional<std::string> text{};  // to be printed instead of running: --help
 };

@@ -81,6 +81,9 @@ Settings settings_of(const TrainConfig& config, int world_size, uint64_t data_fi
   if (model.bf16) {
     settings.emplace_back("--bf16", "true");
   }
+  if (config.tf32) {
+    settings.emplace_back("--tf32", "true");
+  }
   if (schedule.kind != Schedule::Kind::Constant) {
     settings.emplace_back("--min-lr", exact(schedule.min_lr));
     settings.emplace_back("--horizon", to_text(schedule.horizon));

@@ -61,6 +61,7 @@ struct TrainConfig {
   std::string backend = "mpi";
   std::string transport = "auto";
   std::string device = "cpu";
+  bool tf32 = false;  // products of f32 with factors rounded to TF32, on a GPU
   CommunicationConfig communication;
   int64_t ranks = 0;    // --np; 0: not given
   int64_t threads = 0;  // per rank; 0: chosen from cores and ranks

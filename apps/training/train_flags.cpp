@@ -142,6 +142,7 @@ void running_flags(Flags& flags, TrainConfig& config, Spelled& spelled) {
   flags.choice("--backend", config.backend, {"mpi", "nccl"}, "what carries the collectives; nccl: with a GPU for each rank");
   flags.choice("--device", spelled.device, {"cpu", "cuda"},
                "where ranks compute; default: cuda with the backend nccl, else cpu. With cuda and mpi, ranks may share a GPU");
+  flags.mark("--tf32", config.tf32, true, kTf32Help);
   flags.choice(
       "--transport", config.transport, {"auto", "shm", "mpi"},
       "of the backend mpi: shared memory (one host), messages, or auto: shared memory inside hosts, messages between them");
@@ -184,6 +185,7 @@ void settle(TrainConfig& config, const Spelled& spelled, const Flags& flags) {
   config.device = chosen_device(spelled.device, config.backend);
   check<UsageError>(!config.model.bf16 || config.device == "cuda", "--bf16: is computed on GPUs, got --device {}",
                     config.device);
+  require_tf32_on_gpu(config.tf32, config.device);
   check<UsageError>(config.device == "cpu" || config.parallel.offload_dir.empty(),
                     "--offload: maps files into the memory of the CPU, got it with --device {}", config.device);
   check<UsageError>(!spelled.verify || !spelled.no_verify, "--verify-resume and --no-verify-resume contradict each other");

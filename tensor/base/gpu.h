@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -32,6 +33,15 @@ class RecordedWork {
   virtual void launch() = 0;
 };
 
+/// A moment in the order of a thread's work on the device.
+class DeviceMoment {
+ public:
+  virtual ~DeviceMoment() = default;
+  /// Seconds from when the device reached `earlier` to when it reached this one, to about half a microsecond. For the thread that made
+  /// both; waits for the device.
+  virtual double seconds_since(const DeviceMoment& earlier) const = 0;
+};
+
 class Gpu {
  public:
   virtual ~Gpu() = default;
@@ -40,6 +50,8 @@ class Gpu {
   virtual int device_count() const = 0;
   /// "NVIDIA H200, 139 GiB, compute capability 9.0".
   virtual std::string description(int index) const = 0;
+  /// Bytes of the cache in front of the memory of GPU `index`: what was touched last may come from there.
+  virtual int64_t cache_bytes(int index) const = 0;
 
   /// What the calling thread asks from here on is for GPU `index`.
   virtual void use(int index) = 0;
@@ -62,6 +74,13 @@ class Gpu {
   /// While what it returns lives, the calling thread calls `look` every few milliseconds in which it waits for the device, in
   /// `synchronize` or for a copy; what `look` throws ends the wait. So who waits for work that other GPUs take part in hears of them.
   virtual std::shared_ptr<void> watch(std::function<void()> look) = 0;
+
+  /// The moment at which all is done that the calling thread has asked for so far. Does not wait.
+  virtual std::unique_ptr<DeviceMoment> mark() = 0;
+
+  /// Whether products of f32 may round their factors to TF32, which tensor cores multiply about 8 times as fast: 10 bits of mantissa, so
+  /// that each product is off by at most 2^-10 of itself, before sums in f32. At first they may not. For all threads.
+  virtual void allow_tf32(bool allowed) = 0;
 
   /// Runs `work` once without doing it, and keeps what it asks of the device. `work` may neither synchronize nor ask for memory that the
   /// allocator has not cached: run it once before.

@@ -148,6 +148,8 @@ TEST_CASE("a flag that changes nothing is told what it would need", "[flags]") {
         "--no-prefetch changes nothing here: it needs --strategy fsdp or hsdp"}},
       {{"--strategy", "fsdp", "--shard-ranks", "2"}, {"--shard-ranks changes nothing here: it needs --strategy hsdp"}},
       {{"--no-guard", "--retries", "1"}, {"--retries changes nothing here: it needs the guard"}},
+      {{"--device", "cuda", "--tf32"}, {}},
+      {{"--device", "cuda", "--tf32", "--bf16"}, {"--tf32 changes nothing here: it needs products of f32, without --bf16"}},
   };
   for (const Row& row : rows) {
     std::vector<const char*> argv = {"gpt_e2e"};

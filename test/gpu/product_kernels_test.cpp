@@ -71,9 +71,10 @@ struct Operands {
   std::vector<T> a, b, bias;
 };
 
-// Whether y is begin + A·B + bias up to the rounding errors of any order of summation, K + 2 terms and one rounding to T.
+// The most by which y differs from begin + A·B + bias, in units of what it may: the rounding errors of any order of summation, K + 2
+// terms and one rounding to T, after a relative error `of_product` of each product.
 template <typename T>
-void check_product(const Case& c, const Operands<T>& x, const T* begin, const T* bias, const T* y) {
+double worst_error(const Case& c, const Operands<T>& x, const T* begin, const T* bias, const T* y, double of_product = 0) {
   const auto A = view(x.a.data(), strides(c.a, c.M, c.K)), B = view(x.b.data(), strides(c.b, c.K, c.N));
   double worst = 0;
   for (int64_t i = 0; i < c.M; ++i) {
@@ -85,11 +86,16 @@ void check_product(const Case& c, const Operands<T>& x, const T* begin, const T*
       }
       add(begin != nullptr ? static_cast<double>(begin[i * c.N + j]) : 0);
       add(bias != nullptr ? static_cast<double>(bias[j]) : 0);
-      const double bound = static_cast<double>(2 * c.K + 4) * kSumRoundoff<T> * magnitude + kRoundoff<T> * std::fabs(sum);
+      const double of_term = static_cast<double>(2 * c.K + 4) * kSumRoundoff<T> + of_product;
+      const double bound = of_term * magnitude + kRoundoff<T> * std::fabs(sum);
       worst = std::max(worst, std::fabs(static_cast<double>(y[i * c.N + j]) - sum) / std::max(bound, 1e-300));
     }
   }
-  CHECK(worst <= 1.0);
+  return worst;
+}
+template <typename T>
+void check_product(const Case& c, const Operands<T>& x, const T* begin, const T* bias, const T* y) {
+  CHECK(worst_error(c, x, begin, bias, y) <= 1.0);
 }
 
 }  // namespace
@@ -133,6 +139,25 @@ TEMPLATE_TEST_CASE("matmul, matmul_add and linear on the GPU: right to rounding,
     check_product<T>(c, x, nullptr, x.bias.data(),
                      with([&](T* C) { kernels::cuda::linear(c.M, c.N, c.K, a, b, bias.data(), C); }).data());
   }
+}
+
+TEST_CASE("matmul on the GPU with TF32: products of f32 alone, off by what two roundings to 10 bits of mantissa cost",
+          "[gpu]") {
+  const Case c{40, 33, 130, Lies::InRows, Lies::InColumns};
+  const auto error = [&]<typename T>(const Operands<T>& x, double of_product) {
+    const DeviceVector<T> A(x.a), B(x.b), C(std::vector<T>(static_cast<size_t>(c.M * c.N)));
+    kernels::cuda::matmul(c.M, c.N, c.K, view(A.data(), strides(c.a, c.M, c.K)), view(B.data(), strides(c.b, c.K, c.N)),
+                          C.data());
+    return worst_error<T>(c, x, nullptr, nullptr, C.values().data(), of_product);
+  };
+  const double both = 2 * 0x1p-11 + 0x1p-22;  // (1 + 2^-11)² − 1
+  kernels::cuda::allow_tf32(true);
+  CHECK(error(Operands<float>(c), both) <= 1.0);
+  CHECK(error(Operands<float>(c), 0.0) > 1.0);
+  CHECK(error(Operands<double>(c), 0.0) <= 1.0);
+  CHECK(error(Operands<bf16>(c), 0.0) <= 1.0);
+  kernels::cuda::allow_tf32(false);
+  CHECK(error(Operands<float>(c), 0.0) <= 1.0);
 }
 
 TEST_CASE("matmul_batched on the GPU: batches at any distances, few calls of cuBLASLt", "[gpu]") {

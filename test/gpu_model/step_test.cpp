@@ -1,5 +1,6 @@
 // A training step of a GPT on a GPU: when the host waits, and the step as one piece of recorded work.
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
@@ -83,6 +84,22 @@ TEST_CASE("A step neither waits for the device nor asks it for memory; reading t
     CHECK(loss.sum.item() > 0.0);
     CHECK(waits() > before);
   }
+}
+
+TEST_CASE("A moment is marked without waiting, and what is between two moments is the time of the work") {
+  Step step(false);
+  step();
+  const uint64_t before = waits();
+  const auto start = gpu().mark();
+  step();
+  const auto middle = gpu().mark();
+  step();
+  const auto end = gpu().mark();
+  CHECK(waits() == before);
+  const double one = middle->seconds_since(*start), both = end->seconds_since(*start);
+  CHECK(one > 0.0);
+  CHECK(both > one);
+  CHECK(std::abs(both - one - end->seconds_since(*middle)) < 1e-6 + 1e-6 * both);  // in fp32, by half microseconds
 }
 
 TEST_CASE("A step that was recorded can be repeated, with the same bits") {

@@ -23,8 +23,7 @@ void matmul_batched(int64_t batches, int64_t M, int64_t N, int64_t K, MatrixView
 template <typename T>
 void linear(int64_t M, int64_t N, int64_t K, MatrixView<T> x, MatrixView<T> W, const T* b, T* y);
 
-/// Whether fp32 products may round their factors to TF32, 10 bits of mantissa, which tensor cores multiply about 8 times as fast. At
-/// first they may not. For all threads.
+/// Gpu::allow_tf32.
 void allow_tf32(bool allowed);
 
 }  // namespace ringlet::kernels::cuda

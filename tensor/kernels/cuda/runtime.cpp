@@ -1,7 +1,9 @@
 #include "tensor/kernels/cuda/runtime.h"
 
+#include "tensor/kernels/cuda/device_moment.h"
 #include "tensor/kernels/cuda/labels.h"
 #include "tensor/kernels/cuda/launch.h"
+#include "tensor/kernels/cuda/matmul.h"
 #include "tensor/kernels/cuda/recorded_work.h"
 #include "tensor/kernels/cuda/stream_wait.h"
 
@@ -72,6 +74,12 @@ class CudaGpu final : public Gpu {
                    properties.minor);
   }
 
+  int64_t cache_bytes(int index) const override {
+    cudaDeviceProp properties{};
+    check_cuda(cudaGetDeviceProperties(&properties, index), "cudaGetDeviceProperties");
+    return properties.l2CacheSize;
+  }
+
   void use(int index) override {
     check<DeviceUnavailable>(index >= 0 && index < count_, "cuda:{}: this machine has {} GPUs, numbered from 0", index, count_);
     check_cuda(cudaSetDevice(index), "cudaSetDevice");
@@ -120,6 +128,10 @@ class CudaGpu final : public Gpu {
   }
 
   std::shared_ptr<void> watch(std::function<void()> look) override { return watch_waits(std::move(look)); }
+
+  std::unique_ptr<DeviceMoment> mark() override { return mark_stream(); }
+
+  void allow_tf32(bool allowed) override { cuda::allow_tf32(allowed); }
 
   std::unique_ptr<RecordedWork> record(const std::function<void()>& work) override { return record_work(work); }
 

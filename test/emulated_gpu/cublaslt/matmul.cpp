@@ -1,8 +1,10 @@
 // D = epilogue(alpha·op(A)·op(B) + beta·C), batch by batch.
 //
 // Every sum runs over k upwards in the type of the computation: fp32 for fp32 and bf16, fp64 for fp64. A device sums in another order.
+// With TF32 the factors are rounded first.
 #include <cuda_bf16.h>
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <vector>
@@ -57,6 +59,15 @@ std::vector<T> dense(const cublasLtMatrixLayoutOpaque_t& m, cublasOperation_t op
     }
   }
   return to;
+}
+
+// To the nearest number with 10 bits of mantissa, a tie away from zero.
+void round_to_tf32(std::vector<float>& values) {
+  for (float& value : values) {
+    if (std::isfinite(value)) {
+      value = std::bit_cast<float>((std::bit_cast<uint32_t>(value) + 0x1000U) & ~0x1fffU);
+    }
+  }
 }
 
 // sum = a·b, [M, K] x [K, N]. Rows of b in the inner loop: the compiler's vectors run over n, and k stays in order.
@@ -130,7 +141,12 @@ void compute(const Product& p) {
   const T beta = on_device ? *static_cast<const T*>(p.beta_at) : static_cast<T>(p.beta);
   std::vector<T> sum(static_cast<size_t>(M * N));
   for (int64_t batch = 0; batch < p.d.batches; ++batch) {
-    const auto a = dense<T>(p.a, p.desc.operation_a, p.A, batch), b = dense<T>(p.b, p.desc.operation_b, p.B, batch);
+    auto a = dense<T>(p.a, p.desc.operation_a, p.A, batch), b = dense<T>(p.b, p.desc.operation_b, p.B, batch);
+    if constexpr (std::is_same_v<T, float>) {
+      if (p.desc.compute == CUBLAS_COMPUTE_32F_FAST_TF32) {
+        round_to_tf32(a), round_to_tf32(b);
+      }
+    }
     multiply(a.data(), b.data(), sum.data(), M, N, K);
     finish(p, sum, batch, alpha, beta);
     if (p.desc.epilogue == CUBLASLT_EPILOGUE_BGRADA || p.desc.epilogue == CUBLASLT_EPILOGUE_BGRADB) {
