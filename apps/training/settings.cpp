@@ -1,5 +1,6 @@
 #include "apps/training/settings.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 
@@ -119,6 +120,12 @@ SettingsChange compare_settings(const Settings& now, const std::map<std::string,
     }
     auto& lines = is_harmless(flag) ? change.announced : change.refused;
     lines.push_back(message("{} is {}, was {} when the checkpoint was written", flag, value, before->second));
+  }
+  for (const char* flag : {"--bf16", "--tf32"}) {  // said only where they are on
+    const auto is_flag = [&](const auto& setting) { return setting.first == flag; };
+    if (saved.contains(flag) && std::none_of(now.begin(), now.end(), is_flag)) {
+      change.refused.push_back(message("{} is off, was on when the checkpoint was written", flag));
+    }
   }
   return change;
 }

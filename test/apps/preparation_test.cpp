@@ -87,6 +87,17 @@ TEST_CASE("[L2] what a resumed run is asked to do differently is refused or anno
   refused([](TrainConfig& c) { c.optimizer.beta2 = 0.99; }, "--beta2");
   refused([](TrainConfig& c) { c.corpus = "x"; }, "--corpus");
 
+  const auto compare = [&](bool bf16_before, bool bf16_now, bool tf32_before, bool tf32_now) {
+    TrainConfig before, now;
+    before.model.bf16 = bf16_before, before.tf32 = tf32_before;
+    now.model.bf16 = bf16_now, now.tf32 = tf32_now;
+    return compare_settings(settings_of(now, 4, 7), saved_of(settings_of(before, 4, 7))).refused;
+  };
+  CHECK(compare(true, true, true, true).empty());
+  CHECK(compare(true, false, false, false) == std::vector<std::string>{"--bf16 is off, was on when the checkpoint was written"});
+  CHECK(compare(false, false, true, false) == std::vector<std::string>{"--tf32 is off, was on when the checkpoint was written"});
+  CHECK(compare(false, false, false, true).size() == 1);
+
   auto long_digits = saved;  // as older checkpoints spell them
   long_digits["--lr"] = "0.0050000000000000001";
   CHECK(compare_settings(settings_of(config, 4, 7), long_digits).refused.empty());
