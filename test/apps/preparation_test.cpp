@@ -94,8 +94,10 @@ TEST_CASE("[L2] what a resumed run is asked to do differently is refused or anno
     return compare_settings(settings_of(now, 4, 7), saved_of(settings_of(before, 4, 7))).refused;
   };
   CHECK(compare(true, true, true, true).empty());
-  CHECK(compare(true, false, false, false) == std::vector<std::string>{"--bf16 is off, was on when the checkpoint was written"});
-  CHECK(compare(false, false, true, false) == std::vector<std::string>{"--tf32 is off, was on when the checkpoint was written"});
+  CHECK(compare(true, false, false, false) ==
+        std::vector<std::string>{"--bf16 is off, was on when the checkpoint was written"});
+  CHECK(compare(false, false, true, false) ==
+        std::vector<std::string>{"--tf32 is off, was on when the checkpoint was written"});
   CHECK(compare(false, false, false, true).size() == 1);
 
   auto long_digits = saved;  // as older checkpoints spell them
