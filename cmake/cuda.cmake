@@ -2,8 +2,9 @@
 #
 #   RINGLET_CUDA=AUTO   with CUDA where nvcc is found (default)       ON   an error where it is not       OFF   without
 set(RINGLET_CUDA AUTO CACHE STRING "Build the libraries for NVIDIA GPUs: AUTO, ON or OFF")
-# Code for sm_90 (H100, H200), and what the driver translates for any other GPU from sm_80 on.
-set(RINGLET_CUDA_ARCHITECTURES "80-virtual;90-real" CACHE STRING "GPUs to compile for, as CMAKE_CUDA_ARCHITECTURES takes them")
+# The default is one translation to PTX, from which come both the code for sm_90 (H100, H200) and what the driver translates for
+# any other GPU from sm_80 on: nothing in the kernels asks for more than compute_80, and a PTX for each takes half as long again.
+set(RINGLET_CUDA_ARCHITECTURES "" CACHE STRING "GPUs to compile for, as CMAKE_CUDA_ARCHITECTURES takes them; empty: 80-virtual with sm_90")
 
 set(RINGLET_HAS_CUDA OFF)
 if(RINGLET_CUDA AND NOT RINGLET_SANITIZE)   # AUTO and ON are true
@@ -13,7 +14,12 @@ if(RINGLET_CUDA AND NOT RINGLET_SANITIZE)   # AUTO and ON are true
       set(CMAKE_CUDA_COMPILER ${NVCC})
     endif()
   endif()
-  set(CMAKE_CUDA_ARCHITECTURES ${RINGLET_CUDA_ARCHITECTURES})
+  set(CMAKE_CUDA_ARCHITECTURES OFF)
+  set(architectures "compute_80 and sm_90")
+  if(RINGLET_CUDA_ARCHITECTURES)
+    set(CMAKE_CUDA_ARCHITECTURES ${RINGLET_CUDA_ARCHITECTURES})
+    set(architectures ${RINGLET_CUDA_ARCHITECTURES})
+  endif()
   include(CheckLanguage)
   check_language(CUDA)
   if(CMAKE_CUDA_COMPILER)
@@ -32,8 +38,11 @@ if(RINGLET_CUDA AND NOT RINGLET_SANITIZE)   # AUTO and ON are true
   endif()
 endif()
 if(RINGLET_HAS_CUDA)
-  message(STATUS "ringlet: with CUDA ${CMAKE_CUDA_COMPILER_VERSION}, for ${CMAKE_CUDA_ARCHITECTURES}")
-  set(CMAKE_CUDA_FLAGS_RELEASE "-O3 -DNDEBUG")
+  message(STATUS "ringlet: with CUDA ${CMAKE_CUDA_COMPILER_VERSION}, for ${architectures}")
+  set(CMAKE_CUDA_FLAGS_RELEASE "-O1 -DNDEBUG")   # of the host's part, which only launches; the device's is optimized in any case
+  if(NOT RINGLET_CUDA_ARCHITECTURES)
+    string(APPEND CMAKE_CUDA_FLAGS " --generate-code=arch=compute_80,code=[compute_80,sm_90]")
+  endif()
   if(CCACHE)
     set(CMAKE_CUDA_COMPILER_LAUNCHER ${CCACHE})
   endif()
