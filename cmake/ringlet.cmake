@@ -22,7 +22,8 @@ include(refuse_fast_math)
 
 find_program(CCACHE ccache)
 if(CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+  # Without these it refuses to cache what uses a precompiled header, as the tests do.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
 endif()
 
 # What is found here, ringletConfig.cmake finds again for those who link the installed libraries.

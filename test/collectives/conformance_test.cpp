@@ -2,7 +2,7 @@
 #include <mutex>
 
 #include "collectives/backends/local.h"
-#include "test/collectives/conformance.h"
+#include "test/conformance/conformance.h"
 #include "test/support/catch.h"
 #include "test/support/run_asynchronous.h"
 #include "test/support/run_ranks.h"

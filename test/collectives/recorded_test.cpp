@@ -6,7 +6,7 @@
 
 #include "collectives/backends/local.h"
 #include "collectives/control_scope.h"
-#include "test/collectives/conformance.h"
+#include "test/conformance/conformance.h"
 #include "test/support/catch.h"
 #include "test/support/run_shared.h"
 

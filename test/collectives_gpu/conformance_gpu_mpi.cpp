@@ -11,9 +11,9 @@
 #include "collectives/backends/mpi.h"
 #include "collectives/factory.h"
 #include "tensor/base/gpu.h"
-#include "test/collectives/conformance.h"
 #include "test/collectives_gpu/device_array.h"
 #include "test/collectives_gpu/on_device.h"
+#include "test/conformance/conformance.h"
 
 namespace ringlet::test {
 namespace {

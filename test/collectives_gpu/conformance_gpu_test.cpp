@@ -1,8 +1,8 @@
 // The conformance body on device memory: copied to the host, and over NCCL; ranks are threads, each on an emulated GPU.
 #include "collectives/backends/nccl.h"
 #include "collectives/backends/staged.h"
-#include "test/collectives/conformance.h"
 #include "test/collectives_gpu/on_device.h"
+#include "test/conformance/conformance.h"
 #include "test/support/catch.h"
 #include "test/support/full.h"
 #include "test/support/run_gpu_ranks.h"

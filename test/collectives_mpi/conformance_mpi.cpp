@@ -8,8 +8,8 @@
 
 #include "collectives/backends/mpi.h"
 #include "collectives/factory.h"
-#include "test/collectives/conformance.h"
 #include "test/collectives_mpi/against_mpi.h"
+#include "test/conformance/conformance.h"
 #include "test/support/serial_reference.h"
 
 namespace ringlet::test {

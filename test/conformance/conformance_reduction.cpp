@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "test/collectives/conformance.h"
+#include "test/conformance/conformance.h"
 #include "test/support/serial_reference.h"
 
 namespace ringlet::test {

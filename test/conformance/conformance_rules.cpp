@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "tensor/base/allocator.h"
-#include "test/collectives/conformance.h"
+#include "test/conformance/conformance.h"
 #include "test/support/serial_reference.h"
 
 namespace ringlet::test {

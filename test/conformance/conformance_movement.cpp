@@ -3,7 +3,7 @@
 #include <numeric>
 #include <utility>
 
-#include "test/collectives/conformance.h"
+#include "test/conformance/conformance.h"
 #include "test/support/serial_reference.h"
 
 namespace ringlet::test {
