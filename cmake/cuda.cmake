@@ -50,12 +50,16 @@ else()
   message(STATUS "ringlet: without CUDA")
 endif()
 
+# --fmad=false: nvcc would fuse a·b + c where it likes, one way in a loop over packs and another in the loop over what is left, and
+# an element's bits would depend on where it stands. Now every product and every sum in the code for the device is rounded, also
+# when a driver translates it (test/build/rounding_test reads it), and where one rounding is meant, the code says `fused`.
+#
 # ringlet_cuda_library(NAME sources...): a shared library that programs open at run time. It exports what its sources mark.
 function(ringlet_cuda_library name)
   add_library(${name} SHARED ${ARGN})
   target_link_libraries(${name} PRIVATE ringlet::base CUDA::cudart)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
-  target_compile_options(${name} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr;--diag-suppress=1675>"
+  target_compile_options(${name} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:--fmad=false;--expt-relaxed-constexpr;--diag-suppress=1675>"
                          $<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${RINGLET_WERROR}>>:-Werror=all-warnings>)
   target_link_options(${name} PRIVATE -Wl,--exclude-libs,ALL)   # the program has a ringlet::base of its own
   target_compile_definitions(${name} PRIVATE RINGLET_VERSION="${PROJECT_VERSION}")

@@ -87,7 +87,7 @@ __global__ void reduce_in_order(NcclInputs inputs, T* out, int64_t n, ReduceOp o
   for (int64_t i = first; i < n; i += step) {
     const auto load = [&](int k) -> A {
       const A x = widen(k == inputs.own_rank ? own[i] : others[k * inputs.stride + i]);
-      return op == ReduceOp::PreMulSum ? x * factor : x;  // a product of its own: this file is compiled without contraction
+      return op == ReduceOp::PreMulSum ? x * factor : x;  // rounded before it is added, as on the host
     };
     const A total = tree<T, A>(inputs.ranks, op, load);
     out[i] = narrow<T>(op == ReduceOp::Avg ? total / static_cast<A>(inputs.ranks) : total);

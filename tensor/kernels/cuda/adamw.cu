@@ -1,6 +1,6 @@
 #include "tensor/kernels/cuda/adamw.h"
 
-#include "tensor/kernels/cuda/rounded.cuh"
+#include "tensor/kernels/cuda/math.cuh"
 #include "tensor/kernels/cuda/slice_list.cuh"
 
 namespace ringlet::kernels::cuda {
@@ -12,17 +12,14 @@ namespace {
 // from device memory where `at` is not null.
 template <typename T>
 __global__ void adamw_kernel(const SliceList<AdamWSlice<T>> list, const AdamWScalars<T> by_value, const AdamWScalars<T>* at) {
-  using R = Rounded<T>;
   const AdamWScalars<T> s = at == nullptr ? by_value : *at;
-  const R beta1{s.beta1}, beta2{s.beta2}, rest1{s.rest1}, rest2{s.rest2}, step{s.step}, eps{s.eps};
   for_each_element(list, [&](const AdamWSlice<T>& slice, int64_t i) {
-    const R keep{static_cast<T>((Rounded<double>{1.0} - Rounded<double>{s.lr} * Rounded<double>{slice.decay}).value)};
-    const R w{slice.w[i]}, g{slice.g[i]};
-    const R m = beta1 * R{slice.m[i]} + rest1 * g;
-    const R v = beta2 * R{slice.v[i]} + rest2 * (g * g);
-    slice.m[i] = m.value;
-    slice.v[i] = v.value;
-    slice.w[i] = (keep * w - step * (m / (root(v) + eps))).value;
+    const T keep = static_cast<T>(1.0 - s.lr * slice.decay), w = slice.w[i], g = slice.g[i];
+    const T m = s.beta1 * slice.m[i] + s.rest1 * g;
+    const T v = s.beta2 * slice.v[i] + s.rest2 * (g * g);
+    slice.m[i] = m;
+    slice.v[i] = v;
+    slice.w[i] = keep * w - s.step * (m / (sqrt(v) + s.eps));
   });
 }
 

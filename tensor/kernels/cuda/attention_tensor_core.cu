@@ -45,7 +45,7 @@ struct RowSoftmax {
       tile_sum += score;
     }
     const float correction = exp(before - shift());
-    sum = sum * correction + (tile_sum + __shfl_xor_sync(0xffffffffU, tile_sum, 1));
+    sum = fused(sum, correction, tile_sum + __shfl_xor_sync(0xffffffffU, tile_sum, 1));
     return correction;
   }
 };

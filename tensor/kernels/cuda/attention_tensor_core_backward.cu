@@ -17,7 +17,7 @@ struct Weights {
   float p, dropped, dp;  // p;  p times the mask;  dp times the mask
 };
 __device__ Weights weights_of(float score, float dp, float scale, float log_sum, float kept) {
-  const float p = exp(score * scale - log_sum);
+  const float p = exp(fused(score, scale, -log_sum));
   return {p, p * kept, dp * kept};
 }
 
@@ -101,7 +101,7 @@ __global__ void __launch_bounds__(kFragmentThreads) query_gradient_kernel(const 
   for (int begin = 0; begin < keys; begin += kFragmentRows) {
     load_both(begin);
     for_each_weight(call, head, shared, at, first, begin, min(kFragmentRows, warp_keys - begin),
-                    [&](int e, int, const Weights& w) { dots.x[e] = fmaf(w.dp, w.p, dots.x[e]); });
+                    [&](int e, int, const Weights& w) { dots.x[e] = fused(w.dp, w.p, dots.x[e]); });
   }
   sum_columns(shared.sums[warp], dots, &shared.dot[warp_row]);
   Sums dq[D / kSide];

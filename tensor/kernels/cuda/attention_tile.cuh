@@ -8,8 +8,8 @@
 #pragma once
 
 #include "tensor/kernels/cuda/attention_head.cuh"
+#include "tensor/kernels/cuda/math.cuh"
 #include "tensor/kernels/cuda/pack.cuh"
-#include "tensor/kernels/cuda/rounded.cuh"
 
 namespace ringlet::kernels::cuda {
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "tensor/kernels/cuda/launch.h"
-#include "tensor/kernels/cuda/rounded.cuh"
 
 namespace ringlet::kernels::cuda {
 namespace {
@@ -11,10 +10,9 @@ namespace {
 // g_i ← (g_i/count)·coefficient, two roundings. Neighbouring threads read neighbouring elements, whatever the alignment.
 template <typename T>
 __global__ void divide_and_scale_kernel(T* g, int64_t n, T count, T coefficient) {
-  using R = Rounded<T>;
   const int64_t stride = static_cast<int64_t>(gridDim.x) * blockDim.x;
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += stride) {
-    g[i] = (R{g[i]} / R{count} * R{coefficient}).value;
+    g[i] = g[i] / count * coefficient;
   }
 }
 

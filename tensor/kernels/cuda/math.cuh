@@ -26,9 +26,9 @@ __device__ A sigmoid(A x) {
   return (x < A(0) ? e : A(1)) / (A(1) + e);
 }
 
-/// a·b rounded, never fused with an addition: a + b of such products is b + a to the last bit.
-__device__ inline float rounded_product(float a, float b) { return __fmul_rn(a, b); }
-__device__ inline double rounded_product(double a, double b) { return __dmul_rn(a, b); }
+/// a·b + c, rounded once. Only this fuses: a plain a·b + c has two roundings on every device (cmake/cuda.cmake).
+__device__ inline float fused(float a, float b, float c) { return ::fmaf(a, b, c); }
+__device__ inline double fused(double a, double b, double c) { return ::fma(a, b, c); }
 
 /// The larger one, or the NaN if there is one.
 template <typename A>

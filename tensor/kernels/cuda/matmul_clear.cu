@@ -2,7 +2,7 @@
 
 #include "tensor/base/dtype.h"
 #include "tensor/kernels/cuda/launch.h"
-#include "tensor/kernels/cuda/rounded.cuh"
+#include "tensor/kernels/cuda/math.cuh"
 
 namespace ringlet::kernels::cuda {
 namespace {

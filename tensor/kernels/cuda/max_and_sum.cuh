@@ -26,7 +26,7 @@ struct JoinMaxAndSum {
   __device__ MaxAndSum<A> operator()(MaxAndSum<A> a, MaxAndSum<A> b) const {
     const A max = larger(a.max, b.max), shift = shift_of(max);
     return {max,
-            rounded_product(a.sum, exp(a.max - shift)) + rounded_product(b.sum, exp(b.max - shift))};  // for all lanes alike
+            a.sum * exp(a.max - shift) + b.sum * exp(b.max - shift)};  // not fused: a and b change places between two lanes
   }
 };
 

@@ -1,6 +1,5 @@
 #include "tensor/kernels/cuda/sgd.h"
 
-#include "tensor/kernels/cuda/rounded.cuh"
 #include "tensor/kernels/cuda/slice_list.cuh"
 
 namespace ringlet::kernels::cuda {
@@ -11,19 +10,16 @@ namespace {
 // 20 bytes per element of fp32, 12 without momentum. The scalars come by value, or from device memory where `at` is not null.
 template <typename T>
 __global__ void sgd_kernel(const SliceList<SgdSlice<T>> list, const SgdScalars<T> by_value, const SgdScalars<T>* at) {
-  using R = Rounded<T>;
   const SgdScalars<T> s = at == nullptr ? by_value : *at;
-  const R lr{s.lr}, momentum{s.momentum}, arriving{s.arriving};
   for_each_element(list, [&](const SgdSlice<T>& slice, int64_t i) {
-    const R w{slice.w[i]};
-    const R d = R{slice.g[i]} + R{slice.decay} * w;
-    R direction = d;
+    const T w = slice.w[i], d = slice.g[i] + slice.decay * w;
+    T direction = d;
     if (slice.b != nullptr) {
-      const R b = momentum * R{slice.b[i]} + arriving * d;
-      slice.b[i] = b.value;
-      direction = s.nesterov ? d + momentum * b : b;
+      const T b = s.momentum * slice.b[i] + s.arriving * d;
+      slice.b[i] = b;
+      direction = s.nesterov ? d + s.momentum * b : b;
     }
-    slice.w[i] = (w - lr * direction).value;
+    slice.w[i] = w - s.lr * direction;
   });
 }
 
