@@ -21,14 +21,15 @@ namespace {
 class Gate {
  public:
   explicit Gate(cudaStream_t stream) {
-    const auto wait = [](void* open) { static_cast<std::atomic<bool>*>(open)->wait(false); };
+    const auto wait = [](void* open) {
+      while (!*static_cast<std::atomic<bool>*>(open)) {
+        std::this_thread::sleep_for(std::chrono::microseconds(100));
+      }
+    };
     REQUIRE(cudaLaunchHostFunc(stream, wait, &open_) == cudaSuccess);
   }
   ~Gate() { open(); }
-  void open() {
-    open_ = true;
-    open_.notify_all();
-  }
+  void open() { open_ = true; }
 
  private:
   std::atomic<bool> open_{false};

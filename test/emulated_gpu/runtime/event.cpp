@@ -1,22 +1,49 @@
 // Events: a place in the order of a stream that others can wait for.
-#include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <utility>
 
 #include "test/emulated_gpu/runtime/call.h"
 #include "test/emulated_gpu/runtime/capture.h"
 #include "test/emulated_gpu/runtime/stream.h"
+#include "test/emulated_gpu/runtime/wait_until.h"
 
 namespace ringlet::emulated_gpu {
 namespace {
 
 // One recording of an event. Who waits for it keeps it, when the event is recorded anew meanwhile.
-struct Mark {
-  std::atomic<bool> reached{false};
-  std::chrono::steady_clock::time_point when;
-  std::shared_ptr<Capture> capture;  // of the stream it was recorded in
-  const CUstream_st* stream = nullptr;
+class Mark {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+
+  Mark(const CUstream_st* of, std::shared_ptr<Capture> under) : stream(of), capture(std::move(under)) {}
+  void reach() {
+    {
+      const std::lock_guard lock(mutex_);
+      when_ = std::chrono::steady_clock::now();
+    }
+    changed_.notify_all();
+  }
+  void wait() {
+    std::unique_lock lock(mutex_);
+    wait_until(changed_, lock, [&] { return when_.has_value(); });
+  }
+  /// When it was reached; empty before.
+  std::optional<Time> when() {
+    const std::lock_guard lock(mutex_);
+    return when_;
+  }
+
+  const CUstream_st* const stream;         // that it was recorded in
+  const std::shared_ptr<Capture> capture;  // of that stream
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::optional<Time> when_;
 };
 
 }  // namespace
@@ -59,9 +86,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t handle) {
     if (event == nullptr || !stream || stream->device != event->device) {
       return cudaErrorInvalidResourceHandle;
     }
-    const auto mark = std::make_shared<Mark>();
-    mark->capture = stream->capture;
-    mark->stream = stream.get();
+    const auto mark = std::make_shared<Mark>(stream.get(), stream->capture);
     {
       const std::lock_guard lock(event->mutex);
       event->mark = mark;
@@ -69,11 +94,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t handle) {
     if (stream->capture) {
       return cudaSuccess;  // an order inside the graph, no work
     }
-    return submit(handle, [mark] {
-      mark->when = std::chrono::steady_clock::now();
-      mark->reached = true;
-      mark->reached.notify_all();
-    });
+    return submit(handle, [mark] { mark->reach(); });
   });
 }
 
@@ -90,7 +111,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event, unsigned
     if (stream->capture || mark->capture) {
       return wait_inside_capture(stream, mark->capture, mark->stream);
     }
-    return submit(handle, [mark] { mark->reached.wait(false); });
+    return submit(handle, [mark] { mark->wait(); });
   });
 }
 
@@ -101,7 +122,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
       return cudaErrorCapturedEvent;
     }
     if (mark) {
-      mark->reached.wait(false);
+      mark->wait();
     }
     return lasting_error();
   });
@@ -113,7 +134,7 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
     if (mark && mark->capture) {
       return cudaErrorCapturedEvent;
     }
-    return !mark || mark->reached ? lasting_error() : cudaErrorNotReady;
+    return !mark || mark->when() ? lasting_error() : cudaErrorNotReady;
   });
 }
 
@@ -123,10 +144,11 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEve
     if (!from || !to || !start->timed || !end->timed) {
       return cudaErrorInvalidResourceHandle;
     }
-    if (!from->reached || !to->reached) {
+    const auto begin = from->when(), finish = to->when();
+    if (!begin || !finish) {
       return cudaErrorNotReady;
     }
-    *milliseconds = std::chrono::duration<float, std::milli>(to->when - from->when).count();
+    *milliseconds = std::chrono::duration<float, std::milli>(*finish - *begin).count();
     return cudaSuccess;
   });
 }

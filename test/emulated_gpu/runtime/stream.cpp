@@ -1,7 +1,6 @@
 #include "test/emulated_gpu/runtime/stream.h"
 
 #include <algorithm>
-#include <chrono>
 #include <map>
 #include <utility>
 #include <vector>
@@ -9,19 +8,9 @@
 #include "test/emulated_gpu/runtime/call.h"
 #include "test/emulated_gpu/runtime/capture.h"
 #include "test/emulated_gpu/runtime/memory.h"
+#include "test/emulated_gpu/runtime/wait_until.h"
 
-namespace {
-
-// Waits look again after so long: a wake-up can get lost in glibc before 2.41 (bug 25847), and a test that hangs says nothing.
-constexpr auto kLookAgain = std::chrono::milliseconds(50);
-
-template <typename Condition>
-void wait_until(std::condition_variable& changed, std::unique_lock<std::mutex>& lock, Condition&& condition) {
-  while (!changed.wait_for(lock, kLookAgain, condition)) {
-  }
-}
-
-}  // namespace
+using ringlet::emulated_gpu::wait_until;
 
 CUstream_st::CUstream_st(int stream_device, bool waits_for_legacy)
     : device(stream_device), blocking(waits_for_legacy), worker_([this] { work(); }) {}
