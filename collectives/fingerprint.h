@@ -1,4 +1,4 @@
-// What a rank says it is doing, small enough to travel with the data and be compared before anybody uses them.
+// What a rank says it is doing, to be compared before anybody uses the data.
 //
 // Why: MPI itself answers a wrong dtype, reduce op or root with wrong numbers and exit code 0, and a wrong count or a missing call
 // with a hang. Whoever completes a collective has a chain of messages from every rank, each compared at its arrival, so all did

@@ -5,7 +5,6 @@
 
 #include "collectives/algorithms/select.h"
 #include "collectives/control_scope.h"
-#include "collectives/transports/mpi_exchange.h"
 #include "collectives/transports/shared_arena.h"
 #include "tensor/base/allocator.h"
 
@@ -57,16 +56,12 @@ int64_t activation_formula(const GptConfig& model, int64_t batch_size) {
 }
 
 int64_t inbox_formula(const MemoryFormula::Reduction& reduction, const Algorithms& algorithms) {
-  const int ranks = reduction.ranks;
-  if (ranks == 1) {
+  if (reduction.ranks == 1) {
     return 0;
   }
-  const auto slot = static_cast<int64_t>(MpiExchange::kSlot);
   const Call call = {.operation = reduction.operation, .in = {nullptr, reduction.count, reduction.dtype}};
-  const Algorithm algorithm = select(call, ranks, algorithms);
-  const bool one_peer = algorithm != Algorithm::Direct && algorithm != Algorithm::OneShot;
-  return scratch_of(call.operation, algorithm, {call.in.count, static_cast<int64_t>(size_of(reduction.dtype)), ranks}) +
-         (reduction.transport == "messages" ? 2 * (one_peer ? 1 : ranks - 1) * slot : 0);
+  return scratch_of(call.operation, select(call, reduction.ranks, algorithms),
+                    {call.in.count, static_cast<int64_t>(size_of(reduction.dtype)), reduction.ranks});
 }
 
 int64_t communication_formula(const std::vector<MemoryFormula::Reduction>& reductions, const Communicator& world,

@@ -55,8 +55,7 @@ MemoryProfile measure_memory(const Strategy& parallel, const GptConfig& model, c
 
 /// Bytes of activations at the peak of a step's largest micro-batch, [B, T], in fp32; see the .cpp for the sum. 0 without any.
 int64_t activation_formula(const GptConfig& model, int64_t batch_size);
-/// Bytes of the inboxes of a reduction, by the algorithm that `algorithms` come to (scratch_of); over MPI messages also a slot for the
-/// fingerprint to and from each peer of a step.
+/// Bytes of the inboxes of a reduction, by the algorithm that `algorithms` come to (scratch_of).
 int64_t inbox_formula(const MemoryFormula::Reduction& reduction, const Algorithms& algorithms);
 /// The largest of a strategy's reductions, and of the 24 doubles that all ranks of `world` add up in every step; and where these
 /// share memory, this rank's share of the window. Groups within a world send messages.

@@ -51,4 +51,18 @@ int MpiComm::rank_in(const MpiComm& other, int rank) const {
   return found;
 }
 
+int MpiComm::unexpected_from(int peer) const {
+  int found = 0;
+  MPI_Status status;
+  check_mpi(MPI_Iprobe(peer, MPI_ANY_TAG, MPI_Comm_f2c(handle_), &found, &status), "MPI_Iprobe", rank_, size_, peer);
+  return found != 0 ? status.MPI_TAG : -1;
+}
+
+int MpiComm::largest_tag() {
+  int* largest = nullptr;
+  int known = 0;
+  check_mpi(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &largest, &known), "MPI_Comm_get_attr");
+  return known != 0 ? *largest : 32767;
+}
+
 }  // namespace ringlet

@@ -25,6 +25,10 @@ class MpiComm {
   int size() const { return size_; }
   /// What rank `rank` of this is called in `other`.
   int rank_in(const MpiComm& other, int rank) const;
+  /// The tag of the first message from `peer` that has come and that no receive was posted for; −1 when there is none.
+  int unexpected_from(int peer) const;
+  /// MPI_TAG_UB: at least 32,767.
+  static int largest_tag();
   void abandon() { valid_ = false; }
 
  private:

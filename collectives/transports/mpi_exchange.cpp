@@ -3,7 +3,6 @@
 #include <mpi.h>
 
 #include <algorithm>
-#include <cstring>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -30,14 +29,6 @@ void for_each_piece(std::span<Byte> bytes, size_t limit, F&& f) {
   } while (!bytes.empty());
 }
 
-bool packed(size_t bytes, size_t limit) { return bytes <= std::min(MpiExchange::kPacked, limit); }
-
-std::byte* take_slot(std::span<std::byte>& slots) {
-  std::byte* slot = slots.data();
-  slots = slots.subspan(MpiExchange::kSlot);
-  return slot;
-}
-
 }  // namespace
 
 struct MpiExchange::Requests {
@@ -47,16 +38,16 @@ struct MpiExchange::Requests {
 };
 
 MpiExchange::MpiExchange(const MpiComm& comm, const MpiOptions& options, std::span<const Outgoing> out,
-                         std::span<const Incoming> in, int tag, std::span<std::byte> slots, Watch watch)
+                         std::span<const Incoming> in, int tag, Watch watch)
     : comm_(comm), options_(options), tag_(tag), watch_(std::move(watch)), requests_(std::make_unique<Requests>()) {
-  in_.reserve(in.size());
   messages_.reserve(out.size() + in.size());
   requests_->all.reserve(out.size() + in.size());
   for (const Incoming& one : in) {
-    receive(one, slots);
+    for_each_piece(one.bytes, options_.max_message_bytes, [&](std::span<std::byte> piece) { post_receive(one.peer, piece); });
   }
   for (const Outgoing& one : out) {
-    send(one, slots);
+    for_each_piece(one.bytes, options_.max_message_bytes,
+                   [&](std::span<const std::byte> piece) { post_send(one.peer, piece); });
   }
 }
 
@@ -71,59 +62,21 @@ MpiExchange::~MpiExchange() {  // after an error some may be left; nobody will a
   }
 }
 
-void MpiExchange::send(const Outgoing& one, std::span<std::byte>& slots) {
-  if (one.stamp == nullptr) {
-    return send_pieces(one.peer, one.bytes);
-  }
-  std::byte* slot = take_slot(slots);
-  std::memcpy(slot, one.stamp, sizeof(Fingerprint));
-  size_t length = sizeof(Fingerprint);
-  if (packed(one.bytes.size(), options_.max_message_bytes) && !one.bytes.empty()) {
-    std::memcpy(slot + length, one.bytes.data(), one.bytes.size());
-    length += one.bytes.size();
-  }
-  post_send({.peer = one.peer, .bytes = static_cast<int>(length)}, slot);
-  if (!packed(one.bytes.size(), options_.max_message_bytes)) {
-    send_pieces(one.peer, one.bytes);
-  }
-}
-
-void MpiExchange::send_pieces(int peer, std::span<const std::byte> bytes) {
-  for_each_piece(bytes, options_.max_message_bytes, [&](std::span<const std::byte> piece) {
-    post_send({.peer = peer, .bytes = static_cast<int>(piece.size())}, piece.data());
-  });
-}
-
-void MpiExchange::receive(const Incoming& one, std::span<std::byte>& slots) {
-  if (one.stamp == nullptr) {
-    return receive_pieces(one.peer, one.bytes);
-  }
-  std::byte* slot = take_slot(slots);
-  const Incoming& kept = in_.emplace_back(one);
-  post_receive({.peer = one.peer, .bytes = static_cast<int>(kSlot), .stamped = &kept, .slot = slot, .incoming = true}, slot);
-}
-
-void MpiExchange::receive_pieces(int peer, std::span<std::byte> bytes) {
-  for_each_piece(bytes, options_.max_message_bytes, [&](std::span<std::byte> piece) {
-    post_receive({.peer = peer, .bytes = static_cast<int>(piece.size()), .incoming = true}, piece.data());
-  });
-}
-
-void MpiExchange::post_send(const Message& message, const void* data) {
-  messages_.push_back(message);
-  bytes_ += static_cast<size_t>(message.bytes);
-  check_mpi(MPI_Isend(data, message.bytes, MPI_BYTE, message.peer, tag_, MPI_Comm_f2c(comm_.handle()),
+void MpiExchange::post_send(int peer, std::span<const std::byte> bytes) {
+  messages_.push_back({.peer = peer, .bytes = static_cast<int>(bytes.size()), .incoming = false});
+  bytes_ += bytes.size();
+  check_mpi(MPI_Isend(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, peer, tag_, MPI_Comm_f2c(comm_.handle()),
                       &requests_->all.emplace_back(MPI_REQUEST_NULL)),
-            "MPI_Isend", comm_.rank(), comm_.size(), message.peer);
+            "MPI_Isend", comm_.rank(), comm_.size(), peer);
   ++pending_;
 }
 
-void MpiExchange::post_receive(const Message& message, void* data) {
-  messages_.push_back(message);
-  bytes_ += static_cast<size_t>(message.bytes);
-  check_mpi(MPI_Irecv(data, message.bytes, MPI_BYTE, message.peer, tag_, MPI_Comm_f2c(comm_.handle()),
+void MpiExchange::post_receive(int peer, std::span<std::byte> bytes) {
+  messages_.push_back({.peer = peer, .bytes = static_cast<int>(bytes.size()), .incoming = true});
+  bytes_ += bytes.size();
+  check_mpi(MPI_Irecv(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, peer, tag_, MPI_Comm_f2c(comm_.handle()),
                       &requests_->all.emplace_back(MPI_REQUEST_NULL)),
-            "MPI_Irecv", comm_.rank(), comm_.size(), message.peer);
+            "MPI_Irecv", comm_.rank(), comm_.size(), peer);
   ++pending_;
 }
 
@@ -167,7 +120,7 @@ void MpiExchange::poll() {
                                 requests_->statuses.data());
   check_mpi(code == MPI_ERR_IN_STATUS ? MPI_SUCCESS : code, "MPI_Testsome", comm_.rank(), comm_.size());
   for (int i = 0; i < count; ++i) {
-    const Message message = messages_[static_cast<size_t>(requests_->finished[static_cast<size_t>(i)])];
+    const Message& message = messages_[static_cast<size_t>(requests_->finished[static_cast<size_t>(i)])];
     const MPI_Status& status = requests_->statuses[static_cast<size_t>(i)];
     --pending_;
     check_mpi(code == MPI_ERR_IN_STATUS ? status.MPI_ERROR : MPI_SUCCESS, message.incoming ? "MPI_Irecv" : "MPI_Isend",
@@ -175,46 +128,17 @@ void MpiExchange::poll() {
     if (message.incoming) {
       int got = 0;
       check_mpi(MPI_Get_count(&status, MPI_BYTE, &got), "MPI_Get_count", comm_.rank(), comm_.size(), message.peer);
-      arrived(message, got);
+      if (got != message.bytes) {  // one that is too long is MPI's error
+        refuse(message, got);
+      }
     }
   }
 }
 
-// A message that is too long is MPI's error; one that is too short is ours to find.
-void MpiExchange::arrived(const Message& message, int bytes) {
-  if (message.stamped != nullptr) {
-    open(message, static_cast<size_t>(bytes));
-  } else if (bytes != message.bytes) {
-    refuse(message.peer, static_cast<size_t>(message.bytes), static_cast<size_t>(bytes));
-  }
-}
-
-void MpiExchange::open(const Message& message, size_t bytes) {
-  const Incoming& expected = *message.stamped;
-  Fingerprint stamp;
-  if (bytes < sizeof stamp) {
-    refuse(message.peer, sizeof stamp, bytes);
-  }
-  std::memcpy(&stamp, message.slot, sizeof stamp);
-  if (stamp != *expected.stamp) {
-    throw ForeignStamp{message.peer, stamp};
-  }
-  const size_t length = expected.bytes.size();
-  const bool whole = packed(length, options_.max_message_bytes);
-  if (bytes - sizeof stamp != (whole ? length : 0)) {
-    refuse(message.peer, whole ? length : 0, bytes - sizeof stamp);
-  }
-  if (!whole) {
-    receive_pieces(message.peer, expected.bytes);
-  } else if (length > 0) {
-    std::memcpy(expected.bytes.data(), message.slot + sizeof stamp, length);
-  }
-}
-
-void MpiExchange::refuse(int peer, size_t expected, size_t got) const {
-  throw CommError({.rank = comm_.rank(), .size = comm_.size(), .peer = peer},
-                  message("rank {} sent {} bytes where {} were expected; do all ranks pass the same count and dtype?", peer,
-                          got, expected));
+void MpiExchange::refuse(const Message& message, int got) const {
+  throw CommError({.rank = comm_.rank(), .size = comm_.size(), .peer = message.peer},
+                  ringlet::message("rank {} sent {} bytes where {} were expected; do all ranks pass the same count and dtype?",
+                                   message.peer, got, message.bytes));
 }
 
 const MpiExchange::Message& MpiExchange::first_late() const {

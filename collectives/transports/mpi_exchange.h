@@ -6,8 +6,7 @@
 // waited for asleep: the kernel's buffers go on filling, and the core is free for a backward that overlaps. (A yield would lose the
 // core to that backward for a whole time slice, and hold up the wire.)
 //
-// A stamped message opens with its fingerprint: short ones in one message with it, long ones behind it, and those are received
-// only when the stamp is right. So nothing is written into anybody's memory that does not belong there.
+// What is expected is told from anything else by its tag alone, so MPI hands nothing to a call that it is not for.
 #pragma once
 
 #include <cstddef>
@@ -20,52 +19,32 @@
 
 namespace ringlet {
 
-/// Thrown when a message's stamp is another than expected.
-struct ForeignStamp {
-  int peer;
-  Fingerprint call;
-};
-
 class MpiExchange final : public Work::Pending {
  public:
-  /// The longest message that shares one with its stamp: copying it costs less than a second message.
-  static constexpr size_t kPacked = 4096 - 256;
-  /// Memory for one stamped message.
-  static constexpr size_t kSlot = sizeof(Fingerprint) + kPacked;
-
   /// Called now and then while waiting, with a rank that is waited for; may throw. Returns whether that rank is on another host.
   using Watch = std::function<bool(int)>;
 
-  /// `slots` holds kSlot bytes for each stamped message.
   MpiExchange(const MpiComm& comm, const MpiOptions& options, std::span<const Outgoing> out, std::span<const Incoming> in,
-              int tag, std::span<std::byte> slots, Watch watch);
+              int tag, Watch watch);
   ~MpiExchange() override;
   MpiExchange(const MpiExchange&) = delete;
   MpiExchange& operator=(const MpiExchange&) = delete;
 
   bool done() override;
-  void wait() override;  // throws CommError, ForeignStamp
+  void wait() override;  // throws CommError
 
  private:
   struct Requests;
   struct Message {
     int peer;
     int bytes;
-    const Incoming* stamped = nullptr;  // a stamp, for this
-    std::byte* slot = nullptr;
-    bool incoming = false;
+    bool incoming;
   };
 
-  void send(const Outgoing& one, std::span<std::byte>& slots);
-  void send_pieces(int peer, std::span<const std::byte> bytes);
-  void receive(const Incoming& one, std::span<std::byte>& slots);
-  void receive_pieces(int peer, std::span<std::byte> bytes);
-  void post_send(const Message& message, const void* data);
-  void post_receive(const Message& message, void* data);
+  void post_send(int peer, std::span<const std::byte> bytes);
+  void post_receive(int peer, std::span<std::byte> bytes);
   void poll();
-  void arrived(const Message& message, int bytes);
-  void open(const Message& message, size_t bytes);
-  [[noreturn]] void refuse(int peer, size_t expected, size_t got) const;
+  [[noreturn]] void refuse(const Message& message, int got) const;
   const Message& first_late() const;
   [[noreturn]] void give_up() const;
 
@@ -75,7 +54,6 @@ class MpiExchange final : public Work::Pending {
   Watch watch_;
   size_t pending_ = 0;
   size_t bytes_ = 0;               // posted
-  std::vector<Incoming> in_;       // the stamped ones, while their stamp is out
   std::vector<Message> messages_;  // one per request
   std::unique_ptr<Requests> requests_;
 };

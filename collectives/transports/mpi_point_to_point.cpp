@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "collectives/transports/call_tag.h"
 #include "collectives/transports/mpi_comm.h"
 #include "collectives/transports/mpi_control.h"
 #include "collectives/transports/mpi_exchange.h"
@@ -20,6 +21,7 @@ namespace {
 constexpr std::chrono::milliseconds kGrace(100);          // for messages that are already on their way
 constexpr std::chrono::milliseconds kTimeToAnswer(1000);  // in a dispute
 constexpr std::chrono::milliseconds kLook(100);           // between looks at who lives
+constexpr std::chrono::microseconds kNap(100);            // in a dispute: those who have not spoken want the core
 
 // A world's, shared by its parts. The session ends last.
 struct Shared {
@@ -27,6 +29,7 @@ struct Shared {
   MpiSession session{};
   MpiControl control;
   std::vector<int> hosts = mpi_hosts();  // by rank of the job
+  int largest_tag = MpiComm::largest_tag();
 };
 
 class MpiPointToPoint final : public PointToPoint {
@@ -35,10 +38,9 @@ class MpiPointToPoint final : public PointToPoint {
       : PointToPoint(comm.rank(), comm.size()),
         shared_(std::move(shared)),
         comm_(std::move(comm)),
+        user_comm_(comm_.split(0, rank())),
         options_(options),
-        id_(id),
-        stamped_to_(static_cast<size_t>(size())),
-        stamped_by_(static_cast<size_t>(size())) {
+        id_(id) {
     for (int r = 0; r < size(); ++r) {
       members_.push_back(comm_.rank_in(control().comm(), r));
     }
@@ -56,6 +58,7 @@ class MpiPointToPoint final : public PointToPoint {
       }
       if (failed || control().disputed()) {
         comm_.abandon();
+        user_comm_.abandon();
       }
     }
     control().exit(id_);
@@ -71,7 +74,7 @@ class MpiPointToPoint final : public PointToPoint {
     call_ = call;
     site_ = site;
     call_.group = id_;
-    ++calls_;
+    call_tag_ = CallTag(call_, shared_->largest_tag);
     // What has been heard so far: who must wait hears the rest (watch). To ask MPI here would cost more than all else that is compared,
     // for with fewer cores than ranks it gives the core away when there is no news.
     if (in_trouble()) {
@@ -89,16 +92,13 @@ class MpiPointToPoint final : public PointToPoint {
 
   void transfer(std::span<const Outgoing> out, std::span<const Incoming> in, int tag) override {
     count(out);
-    out_.assign(out.begin(), out.end());
-    in_.assign(in.begin(), in.end());
-    const Scratch<std::byte> slots = scratch<std::byte>(tag == kCollectiveTag ? stamp_messages() * MpiExchange::kSlot : 0);
-    watch_for(MpiExchange(comm_, options_, out_, in_, tag, slots.first(slots.size()),
-                          [this, tag](int peer) { return watch(peer, tag); }));
+    MpiExchange exchange(lane(tag), options_, out, in, tag_on_wire(tag), [this, tag](int peer) { return watch(peer, tag); });
+    watch_for(exchange);
   }
   Work start_transfer(std::span<const Outgoing> out, std::span<const Incoming> in, int tag) override {
     count(out);
     return Work(
-        std::make_unique<Started>(*this, std::make_unique<MpiExchange>(comm_, options_, out, in, tag, std::span<std::byte>(),
+        std::make_unique<Started>(*this, std::make_unique<MpiExchange>(lane(tag), options_, out, in, tag_on_wire(tag),
                                                                        [this, tag](int peer) { return watch(peer, tag); })));
   }
   std::unique_ptr<PointToPoint> split(int color, int key) override {
@@ -125,29 +125,14 @@ class MpiPointToPoint final : public PointToPoint {
 
   MpiControl& control() const { return shared_->control; }
 
-  // The first message of each call between two ranks, either way, carries the fingerprint. Returns how many do here.
-  size_t stamp_messages() {
-    size_t stamped = 0;
-    const auto stamp = [&](auto& messages, std::vector<uint64_t>& last) {
-      for (auto& one : messages) {
-        if (std::exchange(last[static_cast<size_t>(one.peer)], calls_) != calls_) {
-          one.stamp = &call_;
-          ++stamped;
-        }
-      }
-    };
-    stamp(out_, stamped_to_);
-    stamp(in_, stamped_by_);
-    return stamped;
-  }
+  // Collectives and the caller's own messages have a communicator each, so that the tags of the former are ours alone.
+  const MpiComm& lane(int tag) const { return tag == kCollectiveTag ? comm_ : user_comm_; }
+  int tag_on_wire(int tag) const { return tag == kCollectiveTag ? call_tag_.on_wire() : tag; }
 
-  void watch_for(MpiExchange&& exchange) { watch_for(exchange); }
   void watch_for(MpiExchange& exchange) {
     trouble_since_ = {};
     try {
       exchange.wait();
-    } catch (const ForeignStamp& stamp) {
-      dispute(stamp.peer, "makes another call", &stamp);
     } catch (const CommError& error) {
       if (told_) {
         throw;
@@ -162,6 +147,9 @@ class MpiPointToPoint final : public PointToPoint {
   bool watch(int peer, int tag) {
     control().poll();
     look_for_trouble(peer, tag);
+    if (tag == kCollectiveTag && call_tag_.contradicts(comm_.unexpected_from(peer))) {
+      dispute(peer, message("rank {} makes another call", peer));
+    }
     const auto host_of = [this](int r) { return shared_->hosts[static_cast<size_t>(members_[static_cast<size_t>(r)])]; };
     return host_of(peer) != host_of(rank());
   }
@@ -201,18 +189,15 @@ class MpiPointToPoint final : public PointToPoint {
   }
 
   // Tells everybody where this rank stands, gives them a moment to do the same, and throws what that comes to.
-  [[noreturn]] void dispute(int peer, const std::string& complaint, const ForeignStamp* seen = nullptr) {
+  [[noreturn]] void dispute(int peer, const std::string& complaint) {
     if (!std::exchange(told_, true)) {
       control().tell(in_message_ ? Notice::Kind::Message : Notice::Kind::Dispute, call_, site_);
     }
     std::vector<Standing> standings(static_cast<size_t>(size()));
     const auto limit = std::chrono::steady_clock::now() + kTimeToAnswer;
     while (!gather(standings) && std::chrono::steady_clock::now() < limit) {
-      std::this_thread::yield();
+      std::this_thread::sleep_for(kNap);
       control().poll();
-    }
-    if (seen != nullptr && standings[static_cast<size_t>(seen->peer)].state == Standing::State::Silent) {
-      standings[static_cast<size_t>(seen->peer)] = {Standing::State::InCall, seen->call, {}};
     }
     throw disagreement(rank(), peer, complaint, standings);
   }
@@ -238,17 +223,14 @@ class MpiPointToPoint final : public PointToPoint {
   }
 
   std::shared_ptr<Shared> shared_;
-  MpiComm comm_;
+  MpiComm comm_, user_comm_;
   MpiOptions options_;
   uint64_t id_;
   int exceptions_ = std::uncaught_exceptions();  // on their way when this was made
   std::vector<int> members_{};                   // ranks of the world, by rank here
   Fingerprint call_{};
   SiteText site_{};
-  uint64_t calls_ = 0;
-  std::vector<uint64_t> stamped_to_, stamped_by_;  // the last call in which a message to, from each rank had a stamp
-  std::vector<Outgoing> out_{};                    // reused
-  std::vector<Incoming> in_{};
+  CallTag call_tag_{};
   bool in_message_ = false;  // what has been waited for last
   bool told_ = false;        // the others know that this rank could not complete its call
   std::chrono::steady_clock::time_point trouble_since_{}, looked_{};

@@ -21,13 +21,11 @@ namespace ringlet {
 
 struct Outgoing {
   int peer;
-  std::span<const std::byte> bytes;    // may be empty: an empty message is still a message
-  const Fingerprint* stamp = nullptr;  // set by a transport that lets the fingerprint travel with the message
+  std::span<const std::byte> bytes;  // may be empty: an empty message is still a message
 };
 struct Incoming {
   int peer;
   std::span<std::byte> bytes;
-  const Fingerprint* stamp = nullptr;  // what the message must be stamped with
 };
 
 class PointToPoint {
