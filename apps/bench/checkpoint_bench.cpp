@@ -1,18 +1,17 @@
 // checkpoint_bench: how long training stands still for a save, on the spot and behind training. The state of a model of the given size
 // is saved several times while a stand-in for training computes; run it under mpirun.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <optional>
+#include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
-#include "collectives/backends/mpi.h"
-#include "collectives/factory.h"
+#include "apps/bench/harness/bench_main.h"
 #include "dist/checkpoint_save.h"
 
 namespace ringlet {
@@ -89,44 +88,52 @@ Times measure(Communicator& comm, const std::string& dir, int64_t parameters, in
   return {sums[0], sums[1]};
 }
 
-int checkpoint_bench(int argc, char** argv) {
-  CLI::App app("How long training stands still for a save, on the spot and behind training");
+struct Sizes {
   int64_t parameters = 3'000'000, saves = 5;
   double step_ms = 20.0;
   std::string dir = (std::filesystem::temp_directory_path() / "checkpoint_bench").string();
-  app.add_option("--parameters", parameters)->check(CLI::PositiveNumber)->capture_default_str();
-  app.add_option("--saves", saves)->check(CLI::PositiveNumber)->capture_default_str();
-  app.add_option("--step-ms", step_ms, "what stands for a step of training")->check(CLI::PositiveNumber)->capture_default_str();
-  app.add_option("--dir", dir, "where to save; emptied afterwards")->capture_default_str();
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  }
-  const MpiSession session;
-  const std::unique_ptr<Communicator> comm = make_world("mpi");
-  const Times spot = measure(*comm, dir, parameters, saves, step_ms, false);
-  const Times behind = measure(*comm, dir, parameters, saves, step_ms, true);
+};
+
+std::string checkpoint_bench(const Sizes& sizes, const BenchSettings& settings) {
+  const std::unique_ptr<Communicator> comm = settings.world();
+  const Times spot = measure(*comm, sizes.dir, sizes.parameters, sizes.saves, sizes.step_ms, false);
+  const Times behind = measure(*comm, sizes.dir, sizes.parameters, sizes.saves, sizes.step_ms, true);
   if (comm->rank() == 0) {
-    std::filesystem::remove_all(dir);
-    std::printf("%.1f MB of state on %d ranks, steps of %.1f ms\n", 12e-6 * static_cast<double>(parameters), comm->size(),
-                step_ms);
+    std::filesystem::remove_all(sizes.dir);
+    std::printf("%.1f MB of state on %d ranks, steps of %.1f ms\n", 12e-6 * static_cast<double>(sizes.parameters), comm->size(),
+                sizes.step_ms);
     std::printf("%-16s %12s %16s\n", "", "stall ms", "save whole ms");
     std::printf("%-16s %12.2f %16.2f\n", "on the spot", spot.stall_ms, spot.whole_ms);
     std::printf("%-16s %12.2f %16.2f\n", "behind training", behind.stall_ms, behind.whole_ms);
     std::printf("%-16s %12.3f\n", "ratio", behind.stall_ms / spot.stall_ms);
   }
-  return 0;
+  return nlohmann::ordered_json{{"ranks", comm->size()},
+                                {"state_bytes", 12 * sizes.parameters},
+                                {"on_the_spot_stall_ms", spot.stall_ms},
+                                {"on_the_spot_whole_ms", spot.whole_ms},
+                                {"behind_stall_ms", behind.stall_ms},
+                                {"behind_whole_ms", behind.whole_ms}}
+      .dump(2);
 }
 
 }  // namespace
 }  // namespace ringlet
 
 int main(int argc, char** argv) {
-  try {
-    return ringlet::checkpoint_bench(argc, argv);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s\n", error.what());
-    return 1;
-  }
+  using namespace ringlet;
+  Sizes sizes;
+  const auto add_flags = [&](Flags& flags) {
+    flags.whole("--parameters", sizes.parameters, 1, 1'000'000'000, "of the model; 12 bytes of state each");
+    flags.whole("--saves", sizes.saves, 1, 1'000'000, "of which the mean is taken");
+    flags.real("--step-ms", sizes.step_ms, {0.0, 1e6, false}, "what stands for a step of training");
+    flags.text("--dir", sizes.dir, "where to save; emptied afterwards");
+  };
+  return bench_main({.name = "checkpoint_bench",
+                     .description = "How long training stands still for a save, on the spot and behind training",
+                     .ranks = BenchRanks::OfJob,
+                     .devices = BenchDevices::CpuAlone,
+                     .why_not_other = "a save is files, written from the memory of the host",
+                     .flags = add_flags,
+                     .run = [&](const BenchSettings& settings) { return checkpoint_bench(sizes, settings); }},
+                    argc, argv);
 }

@@ -2,12 +2,10 @@
 //   mpirun -np 4 ./collectives_bench --json bench.json
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -16,28 +14,19 @@
 #include "apps/bench/collectives_bench/algorithms.h"
 #include "apps/bench/collectives_bench/case.h"
 #include "apps/bench/collectives_bench/measure.h"
-#include "collectives/backends/mpi.h"
-#include "collectives/factory.h"
+#include "apps/bench/collectives_bench/on_gpu.h"
+#include "apps/bench/harness/bench_main.h"
 
 namespace ringlet {
 namespace {
 
-struct Flags {
+struct Sizes {
   std::vector<std::string> ops = case_names();
   int64_t min_bytes = 4, max_bytes = int64_t{64} << 20;
   int64_t growth = 4;
   double seconds = 0.3;
-  std::string transport = "auto", json;
   bool arena = true, algorithms = false;
 };
-
-void require_right(Communicator& world, const Case& one, const Pools& pools) {
-  dirty(one, world, pools, 0);
-  one.ours(0);
-  std::vector<int32_t> right = {one.right() ? 1 : 0};
-  world.all_reduce(right, ReduceOp::Min);
-  check(right[0] == 1, "collectives_bench: {} of {} bytes gave a wrong result", one.op, one.bytes);
-}
 
 // The rows of one operation and size: buffers of a rank's own, and where there is an arena buffers in it.
 std::vector<nlohmann::ordered_json> measure(Communicator& world, Pools& pools, Pools* arena, GlooPeer* gloo,
@@ -122,23 +111,6 @@ void print_summary(const std::vector<nlohmann::ordered_json>& rows) {
   }
 }
 
-Flags parse(CLI::App& app, int argc, char** argv) {
-  Flags flags;
-  app.add_option("--op", flags.ops, "operations")->check(CLI::IsMember(case_names()))->delimiter(',')->capture_default_str();
-  app.add_option("--min-bytes", flags.min_bytes)->check(CLI::Range(4, 1 << 30))->capture_default_str();
-  app.add_option("--max-bytes", flags.max_bytes)->check(CLI::Range(4, 1 << 30))->capture_default_str();
-  app.add_option("--growth", flags.growth, "of the size from row to row")->check(CLI::Range(2, 1024))->capture_default_str();
-  app.add_option("--seconds", flags.seconds, "for each contestant of a row")->check(CLI::PositiveNumber)->capture_default_str();
-  app.add_option("--transport", flags.transport, "as gpt_e2e takes it")
-      ->check(CLI::IsMember({"mpi", "shm", "auto"}))
-      ->capture_default_str();
-  app.add_flag("--algorithms", flags.algorithms, "instead: every algorithm over messages, beside what its cost model says");
-  app.add_flag("!--no-arena", flags.arena, "only buffers of a rank's own, not also buffers in shared memory");
-  app.add_option("--json", flags.json, "Also write the rows to this file");
-  app.parse(argc, argv);
-  return flags;
-}
-
 // A folder in which the ranks of this job find each other, and nobody else does.
 std::string meeting_folder(Communicator& world) {
   std::vector<int64_t> process = {world.rank() == 0 ? static_cast<int64_t>(getpid()) : 0};
@@ -146,7 +118,7 @@ std::string meeting_folder(Communicator& world) {
   return (std::filesystem::temp_directory_path() / message("collectives_bench-{}", process[0])).string();
 }
 
-std::vector<nlohmann::ordered_json> race_peers(Communicator& world, const Flags& flags) {
+std::vector<nlohmann::ordered_json> race_peers(Communicator& world, const Sizes& sizes) {
   const bool speaks = world.rank() == 0;
   if (speaks) {
     std::printf(
@@ -163,13 +135,13 @@ std::vector<nlohmann::ordered_json> race_peers(Communicator& world, const Flags&
   if (speaks) {
     std::filesystem::remove_all(folder);
   }
-  Pools pools(flags.max_bytes, system_arena());
-  const bool has_arena = flags.arena && world.transport() == "shm";
-  const std::unique_ptr<Pools> arena = has_arena ? std::make_unique<Pools>(flags.max_bytes, world.arena()) : nullptr;
+  Pools pools(sizes.max_bytes, system_arena());
+  const bool has_arena = sizes.arena && world.transport() == "shm";
+  const std::unique_ptr<Pools> arena = has_arena ? std::make_unique<Pools>(sizes.max_bytes, world.arena()) : nullptr;
   std::vector<nlohmann::ordered_json> rows;
-  for (const std::string& op : flags.ops) {
-    for (int64_t bytes = flags.min_bytes; bytes <= flags.max_bytes; bytes *= flags.growth) {
-      for (const nlohmann::ordered_json& row : measure(world, pools, arena.get(), gloo.get(), op, bytes, flags.seconds)) {
+  for (const std::string& op : sizes.ops) {
+    for (int64_t bytes = sizes.min_bytes; bytes <= sizes.max_bytes; bytes *= sizes.growth) {
+      for (const nlohmann::ordered_json& row : measure(world, pools, arena.get(), gloo.get(), op, bytes, sizes.seconds)) {
         rows.push_back(row);
         if (speaks) {
           print_row(row);
@@ -183,9 +155,9 @@ std::vector<nlohmann::ordered_json> race_peers(Communicator& world, const Flags&
   return rows;
 }
 
-std::vector<nlohmann::ordered_json> race_algorithms(const Communicator& world, const Flags& flags) {
+std::vector<nlohmann::ordered_json> race_algorithms(const Communicator& world, const Sizes& sizes) {
   std::vector<nlohmann::ordered_json> rows;
-  const AlgorithmsRun run{flags.ops, flags.min_bytes, flags.max_bytes, flags.growth, flags.seconds};
+  const AlgorithmsRun run{sizes.ops, sizes.min_bytes, sizes.max_bytes, sizes.growth, sizes.seconds};
   for (const AlgorithmRow& row : race_algorithms(run, world.rank() == 0)) {
     rows.push_back({{"op", row.op},
                     {"bytes", row.bytes},
@@ -198,33 +170,57 @@ std::vector<nlohmann::ordered_json> race_algorithms(const Communicator& world, c
   return rows;
 }
 
-int collectives_bench(int argc, char** argv) {
-  CLI::App app("Collectives beside Open MPI's and beside the floor that memory sets. Run it under mpirun.");
-  Flags flags;
-  try {
-    flags = parse(app, argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
+std::vector<nlohmann::ordered_json> race_on_gpu(Communicator& world, const Sizes& sizes) {
+  std::vector<nlohmann::ordered_json> rows;
+  for (const GpuRow& row : time_on_gpu(world, sizes.ops, {sizes.min_bytes, sizes.max_bytes, sizes.growth}, sizes.seconds)) {
+    rows.push_back({{"op", row.op},
+                    {"bytes", row.bytes},
+                    {"ranks", world.size()},
+                    {"variant", "gpu"},
+                    {"algorithm", std::string(world.transport())},
+                    {"ours_us", row.median_us},
+                    {"ours_p99_us", row.p99_us},
+                    {"bus_gb_s", row.bus_gb_s}});
   }
-  const MpiSession session;
-  const auto world =
-      make_world("mpi", {.transport = flags.transport, .arena_bytes = flags.arena ? Pools::bytes(flags.max_bytes) : 0});
-  const std::vector<nlohmann::ordered_json> rows =
-      flags.algorithms ? race_algorithms(*world, flags) : race_peers(*world, flags);
-  if (world->rank() == 0 && !flags.json.empty()) {
-    std::ofstream(flags.json) << nlohmann::ordered_json(rows).dump(1) << "\n";
-  }
-  return 0;
+  return rows;
+}
+
+std::string collectives_bench(const Sizes& sizes, const BenchSettings& settings) {
+  const bool in_arena = sizes.arena && !settings.on_gpu();
+  const auto world = settings.world({.arena_bytes = in_arena ? Pools::bytes(sizes.max_bytes) : 0});
+  return nlohmann::ordered_json(settings.on_gpu()  ? race_on_gpu(*world, sizes)
+                                : sizes.algorithms ? race_algorithms(*world, sizes)
+                                                   : race_peers(*world, sizes))
+      .dump(1);
 }
 
 }  // namespace
 }  // namespace ringlet
 
 int main(int argc, char** argv) {
-  try {
-    return ringlet::collectives_bench(argc, argv);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "collectives_bench: %s\n", error.what());
-    ringlet::abort_world(1);
-  }
+  using namespace ringlet;
+  Sizes sizes;
+  const auto add_flags = [&](Flags& flags) {
+    flags.choices("--op", sizes.ops, case_names(), "operations");
+    flags.whole("--min-bytes", sizes.min_bytes, 4, 1 << 30, "of the smallest row");
+    flags.whole("--max-bytes", sizes.max_bytes, 4, 1 << 30, "of the largest");
+    flags.whole("--growth", sizes.growth, 2, 1024, "of the size from row to row");
+    flags.real("--seconds", sizes.seconds, {0.0, 1e6, false}, "for each contestant of a row");
+    flags.mark("--algorithms", sizes.algorithms, true,
+               "instead: every algorithm over messages, beside what its cost model says");
+    flags.mark("--no-arena", sizes.arena, false, "only buffers of a rank's own, not also buffers in shared memory");
+  };
+  const auto settle = [&](const BenchSettings& settings) {
+    check(!sizes.algorithms || !settings.on_gpu(), "--algorithms: messages carry the memory of the CPU, got --device {}",
+          settings.device);
+  };
+  return bench_main(
+      {.name = "collectives_bench",
+       .description = "Collectives beside Open MPI's and gloo's and beside the floor that memory sets; on GPUs alone, "
+                      "since those peers take the memory of the CPU. Run it under mpirun.",
+       .ranks = BenchRanks::OfJob,
+       .flags = add_flags,
+       .settle = settle,
+       .run = [&](const BenchSettings& settings) { return collectives_bench(sizes, settings); }},
+      argc, argv);
 }

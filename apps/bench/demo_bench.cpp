@@ -2,7 +2,6 @@
 // its end, and the median step beside its floor in the same call: one rank's step, times the ranks that share a core.
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -13,7 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "tensor/base/check.h"
+#include "apps/bench/harness/bench_main.h"
+#include "apps/bench/harness/call_time.h"
+#include "tensor/base/gpu.h"
 
 namespace ringlet {
 namespace {
@@ -25,12 +26,6 @@ struct Run {
   double step_ms;  // the median of its steps
 };
 
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<int64_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 Run run_once(const fs::path& program, const fs::path& folder, const std::string& flags) {
   const std::string command =
       message("cd '{}' && rm -rf saved && '{}' {} --quiet --checkpoint-dir saved --summary summary >out", folder.string(),
@@ -38,7 +33,7 @@ Run run_once(const fs::path& program, const fs::path& folder, const std::string&
   const auto start = std::chrono::steady_clock::now();
   const int status = std::system(command.c_str());  // NOLINT: a fixed command on our own program
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  check(status == 0, "demo_bench: the run failed: {}", command);
+  check<DataError>(status == 0, "the run failed: {}", command);
   std::ifstream file(folder / "summary");
   const nlohmann::json summary = nlohmann::json::parse(file);
   std::vector<double> steps;
@@ -58,31 +53,25 @@ Run median_of(int64_t runs, const fs::path& program, const fs::path& folder, con
   return {median(seconds), median(steps)};
 }
 
-int demo_bench(int argc, char** argv) {
-  CLI::App app("gpt_e2e, 20 steps: seconds from start to end, and the median step beside its floor in the same call");
+struct Sizes {
   int64_t ranks = 4, runs = 5;
-  std::string json, transport = "auto";
-  app.add_option("--np", ranks)->check(CLI::Range(1, 64))->capture_default_str();
-  app.add_option("--runs", runs, "of which the median is taken")->check(CLI::PositiveNumber)->capture_default_str();
-  app.add_option("--transport", transport, "as gpt_e2e takes it")
-      ->check(CLI::IsMember({"mpi", "shm", "auto"}))
-      ->capture_default_str();
-  app.add_option("--json", json, "Also write the numbers to this file");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  }
+};
+
+std::string demo_bench(const Sizes& sizes, const BenchSettings& settings) {
   const fs::path program = fs::read_symlink("/proc/self/exe").parent_path() / "gpt_e2e";
   const fs::path folder = fs::temp_directory_path() / message("demo_bench-{}", getpid());
   fs::create_directories(folder);
-  const Run one = median_of(runs, program, folder, "--threads 1");
-  const Run all = median_of(runs, program, folder, message("--np {} --transport {}", ranks, transport));
+  const std::string device = message("--device {}{}", settings.device, settings.tf32 ? " --tf32" : "");
+  const Run one = median_of(sizes.runs, program, folder, "--threads 1 " + device);
+  const Run all =
+      median_of(sizes.runs, program, folder,
+                message("--np {} --backend {} --transport {} {}", sizes.ranks, settings.backend, settings.transport, device));
   fs::remove_all(folder);
-  const int64_t cores = std::max<int64_t>(1, sysconf(_SC_NPROCESSORS_ONLN)), per_core = (ranks + cores - 1) / cores;
-  const double floor = one.step_ms * static_cast<double>(per_core);
-  const nlohmann::ordered_json found = {{"ranks", ranks},
-                                        {"cores", cores},
+  const int64_t cores = std::max<int64_t>(1, sysconf(_SC_NPROCESSORS_ONLN));
+  const int64_t places = settings.on_gpu() ? gpu().device_count() : cores;  // ranks that can compute at once
+  const double floor = one.step_ms * static_cast<double>((sizes.ranks + places - 1) / places);
+  const nlohmann::ordered_json found = {{"ranks", sizes.ranks},
+                                        {settings.on_gpu() ? "gpus" : "cores", places},
                                         {"start_to_end_s", all.seconds},
                                         {"median_step_ms", all.step_ms},
                                         {"one_rank_step_ms", one.step_ms},
@@ -91,20 +80,27 @@ int demo_bench(int argc, char** argv) {
   for (const auto& [name, value] : found.items()) {
     std::printf("%-18s %10.3f\n", name.c_str(), value.get<double>());
   }
-  if (!json.empty()) {
-    std::ofstream(json) << found.dump(2) << "\n";
-  }
-  return 0;
+  return found.dump(2);
 }
 
 }  // namespace
 }  // namespace ringlet
 
 int main(int argc, char** argv) {
-  try {
-    return ringlet::demo_bench(argc, argv);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s\n", error.what());
-    return 1;
-  }
+  using namespace ringlet;
+  Sizes sizes;
+  const auto add_flags = [&](Flags& flags) {
+    flags.whole("--np", sizes.ranks, 1, 64, "ranks");
+    flags.whole("--runs", sizes.runs, 1, 1'000'000, "of which the median is taken");
+  };
+  return bench_main(
+      {.name = "demo_bench",
+       .description =
+           "gpt_e2e, 20 steps: seconds from start to end, and the median step beside its floor in the same call: the "
+           "step of one rank times the ranks that share a core, or a GPU",
+       .ranks = BenchRanks::Started,
+       .multiplies = true,
+       .flags = add_flags,
+       .run = [&](const BenchSettings& settings) { return demo_bench(sizes, settings); }},
+      argc, argv);
 }

@@ -1,52 +1,52 @@
 // fingerprint_bench: what it costs to compare the ranks' calls before any of them returns. Steps of the mini-GPT in two worlds of the
 // same ranks, one that compares and one that does not, in turn.
 //   mpirun -np 4 ./fingerprint_bench --json FILE
-#include <CLI/CLI.hpp>
-#include <algorithm>
+//   mpirun -np 4 ./fingerprint_bench --backend nccl      on GPUs
 #include <chrono>
 #include <cstdio>
-#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "apps/bench/harness/bench_main.h"
+#include "apps/bench/harness/call_time.h"
+#include "apps/bench/harness/gpt_step.h"
+#include "apps/bench/harness/moment.h"
 #include "collectives/backends/mpi.h"
+#include "collectives/backends/nccl.h"
+#include "collectives/backends/staged.h"
 #include "dist/make_strategy.h"
 #include "nn/gpt.h"
-#include "tensor/base/random.h"
 
 namespace ringlet {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-struct Flags {
+struct Sizes {
   int64_t steps = 2000, block = 5, batch_size = 4;
-  std::string transport = "auto", strategy = "zero1", json;
+  std::string strategy = "zero1";
 };
 
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<int64_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
+std::unique_ptr<Communicator> make_world(const BenchSettings& settings, bool compare_calls) {
+  std::unique_ptr<Communicator> host =
+      make_mpi_world(mpi_transport_named(settings.transport), {.compare_calls = compare_calls});
+  if (settings.backend == "nccl") {
+    return make_nccl_world(std::move(host), {.compare_calls = compare_calls});
+  }
+  return settings.on_gpu() ? make_staged(std::move(host), gpu()) : std::move(host);
 }
 
 // A world, and the training in it.
 class Side {
  public:
-  Side(const Flags& flags, bool compare_calls)
-      : world_(make_mpi_world(mpi_transport_named(flags.transport), {.compare_calls = compare_calls})),
+  Side(const Sizes& sizes, const BenchSettings& settings, bool compare_calls)
+      : world_(make_world(settings, compare_calls)),
         model_(GptConfig{}),
-        parallel_(make_strategy(flags.strategy, model_, *world_, OptimizerConfig{})) {
-    const GptConfig& config = model_.config();
-    const RandomStream stream(config.seed, "fingerprint_bench", static_cast<uint64_t>(world_->rank()));
-    tokens_ = Tensor::empty({flags.batch_size, config.seq_len}, DType::I32);
-    int32_t* id = tokens_.mutable_data<int32_t>();
-    for (int64_t i = 0; i < tokens_.numel(); ++i) {
-      id[i] = static_cast<int32_t>(stream.below(static_cast<uint64_t>(i), static_cast<uint64_t>(config.vocab_size)));
-    }
-  }
+        parallel_(make_strategy(sizes.strategy, model_, *world_, OptimizerConfig{})),
+        tokens_(random_tokens(model_.config(), sizes.batch_size, "fingerprint_bench", static_cast<uint64_t>(world_->rank()))) {}
 
   void step() {
     LossSum loss;
@@ -68,19 +68,20 @@ class Side {
 struct Found {
   double with, without, ratio;
 };
-Found measure(const Flags& flags) {
-  Side sides[] = {Side(flags, true), Side(flags, false)};
+Found measure(const Sizes& sizes, const BenchSettings& settings) {
+  Side sides[] = {Side(sizes, settings, true), Side(sizes, settings, false)};
   std::vector<double> times[2];
-  for (int64_t block = -2; block < flags.steps / flags.block; ++block) {
+  for (int64_t block = -2; block < sizes.steps / sizes.block; ++block) {
     for (const int64_t which : {block & 1, 1 - (block & 1)}) {
       sides[which].world().barrier();
       const auto start = Clock::now();
-      for (int64_t i = 0; i < flags.block; ++i) {
+      for (int64_t i = 0; i < sizes.block; ++i) {
         sides[which].step();
       }
+      wait_for_device();
       const double us = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
       if (block >= 0) {
-        times[which].push_back(us / static_cast<double>(flags.block));
+        times[which].push_back(us / static_cast<double>(sizes.block));
       }
     }
   }
@@ -91,43 +92,36 @@ Found measure(const Flags& flags) {
   return {median(times[0]), median(times[1]), median(ratios)};
 }
 
-int fingerprint_bench(int argc, char** argv) {
-  Flags flags;
-  CLI::App app("Steps of the mini-GPT with and without comparing the ranks' calls, in turn: microseconds, and percent");
-  app.add_option("--steps", flags.steps, "of each side")->check(CLI::Range(20, 10'000'000))->capture_default_str();
-  app.add_option("--block", flags.block, "steps in a row")->check(CLI::PositiveNumber)->capture_default_str();
-  app.add_option("--batch-size", flags.batch_size)->check(CLI::PositiveNumber)->capture_default_str();
-  app.add_option("--strategy", flags.strategy)->capture_default_str();
-  app.add_option("--transport", flags.transport)->check(CLI::IsMember({"mpi", "shm", "auto"}))->capture_default_str();
-  app.add_option("--json", flags.json, "Also write the numbers to this file");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  }
-  const MpiSession session;
-  const std::unique_ptr<Communicator> world = make_mpi_world(mpi_transport_named(flags.transport));
-  const Found found = measure(flags);
+std::string fingerprint_bench(const Sizes& sizes, const BenchSettings& settings) {
+  const std::unique_ptr<Communicator> world = settings.world();
+  const Found found = measure(sizes, settings);
+  const nlohmann::ordered_json json = {{"ranks", world->size()},           {"transport", world->transport()},
+                                       {"strategy", sizes.strategy},       {"step_us_comparing", found.with},
+                                       {"step_us_without", found.without}, {"percent", 100.0 * (found.ratio - 1.0)}};
   if (world->rank() == 0) {
-    const nlohmann::ordered_json json = {{"ranks", world->size()},           {"transport", world->transport()},
-                                         {"strategy", flags.strategy},       {"step_us_comparing", found.with},
-                                         {"step_us_without", found.without}, {"percent", 100.0 * (found.ratio - 1.0)}};
     std::printf("%s\n", json.dump().c_str());
-    if (!flags.json.empty()) {
-      std::ofstream(flags.json) << json.dump(2) << "\n";
-    }
   }
-  return 0;
+  return json.dump(2);
 }
 
 }  // namespace
 }  // namespace ringlet
 
 int main(int argc, char** argv) {
-  try {
-    return ringlet::fingerprint_bench(argc, argv);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "fingerprint_bench: %s\n", error.what());
-    ringlet::abort_world(1);
-  }
+  using namespace ringlet;
+  Sizes sizes;
+  const auto add_flags = [&](Flags& flags) {
+    flags.whole("--steps", sizes.steps, 20, 10'000'000, "of each side");
+    flags.whole("--block", sizes.block, 1, 1'000'000, "steps in a row");
+    flags.whole("--batch-size", sizes.batch_size, 1, 1'000'000, "sequences per rank");
+    flags.choice("--strategy", sizes.strategy, {"ddp", "zero1", "zero2", "fsdp", "hsdp"}, "how ranks share the work");
+  };
+  return bench_main(
+      {.name = "fingerprint_bench",
+       .description = "Steps of the mini-GPT with and without comparing the ranks' calls, in turn: microseconds, and percent",
+       .ranks = BenchRanks::OfJob,
+       .multiplies = true,
+       .flags = add_flags,
+       .run = [&](const BenchSettings& settings) { return fingerprint_bench(sizes, settings); }},
+      argc, argv);
 }

@@ -1,16 +1,14 @@
 // matmul_bench: the matrix product against the fused multiply-add peak and, where Eigen is installed, against Eigen's, in one run
-// on one thread. All three forms that training needs: x·W (NN), dy·Wᵀ (NT), xᵀ·dy (TN).
-#include <CLI/CLI.hpp>
-
-#include <algorithm>
-#include <chrono>
+// on one thread; or on a GPU. All three forms that training needs: x·W (NN), dy·Wᵀ (NT), xᵀ·dy (TN).
 #include <cstdio>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "apps/bench/fma_peak.h"
+#include "apps/bench/harness/bench_main.h"
+#include "apps/bench/harness/call_time.h"
+#include "apps/bench/matmul_bench/on_gpu.h"
 #include "apps/bench/peers/eigen_product.h"
 #include "tensor/base/random.h"
 #include "tensor/kernels/cpu/matmul.h"
@@ -35,25 +33,6 @@ std::vector<float> numbers(int64_t count, uint64_t seed) {
   return values;
 }
 
-// Seconds of one call: the median of 15 rounds of at least 2 ms each.
-template <typename Call>
-double seconds_of(const Call& call) {
-  using Clock = std::chrono::steady_clock;
-  std::vector<double> rounds;
-  for (int64_t calls = 1; rounds.size() < 15;) {
-    const auto start = Clock::now();
-    for (int64_t i = 0; i < calls; ++i) call();
-    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-    if (seconds < 2e-3) {
-      calls *= 2;
-    } else {
-      rounds.push_back(seconds / static_cast<double>(calls));
-    }
-  }
-  std::nth_element(rounds.begin(), rounds.begin() + 7, rounds.end());
-  return rounds[7];
-}
-
 nlohmann::ordered_json measure(const Size& size, const std::string& form, double peak) {
   const int64_t M = size.M, N = size.N, K = size.K;  // clang 14 captures no structured binding
   const std::vector<float> a = numbers(M * K, 1), b = numbers(K * N, 2);
@@ -61,11 +40,11 @@ nlohmann::ordered_json measure(const Size& size, const std::string& form, double
   const MatrixView<float> A = form[0] == 'T' ? MatrixView<float>{a.data(), 1, M} : MatrixView<float>{a.data(), K, 1};
   const MatrixView<float> B = form[1] == 'T' ? MatrixView<float>{b.data(), 1, K} : MatrixView<float>{b.data(), N, 1};
   const double operations = 2.0 * static_cast<double>(M) * static_cast<double>(N) * static_cast<double>(K);
-  const double ours = operations / seconds_of([&] { kernels::matmul_add_serial(M, N, K, A, B, c.data(), N); });
+  const double ours = operations / seconds_of_call({[&] { kernels::matmul_add_serial(M, N, K, A, B, c.data(), N); }}, 15);
   nlohmann::ordered_json row = {
       {"form", form}, {"M", M}, {"N", N}, {"K", K}, {"ours_gflops", ours * 1e-9}, {"percent_of_peak", 100.0 * ours / peak}};
   if (eigen_available()) {
-    const double eigen = operations / seconds_of([&] { eigen_product_add(M, N, K, A, B, c.data()); });
+    const double eigen = operations / seconds_of_call({[&] { eigen_product_add(M, N, K, A, B, c.data()); }}, 15);
     row["eigen_gflops"] = eigen * 1e-9;
     row["ours_over_eigen"] = ours / eigen;
   }
@@ -83,15 +62,7 @@ void print(const nlohmann::ordered_json& row) {
   std::printf("\n");
 }
 
-int matmul_bench(int argc, char** argv) {
-  CLI::App app("The matrix product on one thread, beside the FMA peak and Eigen in the same run");
-  std::string json;
-  app.add_option("--json", json, "Also write the rows to this file");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  }
+std::string on_cpu() {
   const double peak = measure_fma_peak();
   std::printf("FMA peak of one core, measured: %.1f GFLOP/s%s\n", peak * 1e-9,
               eigen_available() ? "" : "   (built without Eigen: no peer)");
@@ -102,13 +73,45 @@ int matmul_bench(int argc, char** argv) {
       print(rows.back());
     }
   }
-  if (!json.empty()) {
-    std::ofstream(json) << rows.dump(2) << "\n";
+  return rows.dump(2);
+}
+
+// The products of GPT-2's 124M parameters, beside what the data sheet promises.
+std::string on_gpu(int64_t tokens, bool tf32) {
+  std::printf("percent of an H200's dense peak in that type; f32 %s\n", tf32 ? "with TF32" : "without TF32");
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  for (const GpuProduct& product : time_gpu_products(tokens, tf32)) {
+    rows.push_back({{"dtype", product.dtype},
+                    {"form", product.form},
+                    {"M", product.M},
+                    {"N", product.N},
+                    {"K", product.K},
+                    {"us", 1e6 * product.seconds},
+                    {"tflops", product.operations() / product.seconds * 1e-12},
+                    {"percent_of_peak", 100.0 * product.operations() / product.seconds / product.peak}});
+    const auto& row = rows.back();
+    std::printf("%-5s %s %6d x %6d x %6d %10.1f us %8.1f TFLOP/s  %5.1f %% of peak\n", product.dtype.c_str(),
+                product.form.c_str(), row["M"].get<int>(), row["N"].get<int>(), row["K"].get<int>(), row["us"].get<double>(),
+                row["tflops"].get<double>(), row["percent_of_peak"].get<double>());
   }
-  return 0;
+  return rows.dump(2);
 }
 
 }  // namespace
 }  // namespace ringlet
 
-int main(int argc, char** argv) { return ringlet::matmul_bench(argc, argv); }
+int main(int argc, char** argv) {
+  using namespace ringlet;
+  int64_t tokens = 16384;
+  const auto add_flags = [&](Flags& flags) {
+    flags.whole("--tokens", tokens, 1, 1'000'000, "on a GPU: rows of a product, sequences times their length");
+  };
+  return bench_main(
+      {.name = "matmul_bench",
+       .description = "The matrix product: on the CPU on one thread, beside the FMA peak and Eigen in the same run; "
+                      "on a GPU the products of GPT-2's 124M parameters, beside the peak of an H200",
+       .multiplies = true,
+       .flags = add_flags,
+       .run = [&](const BenchSettings& settings) { return settings.on_gpu() ? on_gpu(tokens, settings.tf32) : on_cpu(); }},
+      argc, argv);
+}

@@ -1,64 +1,88 @@
 // overlap_bench: how much of the communication hides behind computation. Pieces of computation, each followed by the all_reduce of
 // a bucket, as in a backward pass: one after the other, and started while the next piece is computed.
 //   mpirun -np 2 ./overlap_bench --buckets 8 --bucket-bytes 4194304
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <ctime>
-#include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
-#include "collectives/backends/mpi.h"
-#include "collectives/factory.h"
+#include "apps/bench/harness/bench_main.h"
+#include "apps/bench/harness/call_time.h"
+#include "apps/bench/harness/moment.h"
+#include "tensor/ops/arithmetic.h"
 
 namespace ringlet {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-struct Flags {
+struct Sizes {
   int64_t buckets = 8, bucket_bytes = int64_t{4} << 20, runs = 7;
   double compute_ms = 0;  // of a piece; 0: as long as a bucket takes
-  std::string transport = "auto", json;
 };
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
-// A chain of multiply-adds that needs no memory: what competes with communication is the core alone.
-double burn(int64_t rounds, double x) {
-  for (int64_t i = 0; i < rounds; ++i) {
-    x = x * 0.999999999 + 1e-9;
+// Computation that needs no memory beyond a cache: what competes with communication is the core, or the GPU, alone.
+class Computation {
+ public:
+  explicit Computation(bool on_gpu) : on_gpu_(on_gpu), numbers_(Tensor::full({on_gpu ? int64_t{1} << 18 : 1}, 0.5)) {}
+
+  // On the CPU a chain of multiply-adds; on a GPU kernels over a megabyte, one after the other.
+  void run(int64_t rounds) {
+    if (on_gpu_) {
+      for (int64_t i = 0; i < rounds; ++i) {
+        scale_into(numbers_, 0.999999);
+      }
+      return;
+    }
+    double x = sink_;
+    for (int64_t i = 0; i < rounds; ++i) {
+      x = x * 0.999999999 + 1e-9;
+    }
+    sink_ = x;
   }
-  return x;
-}
+  int64_t probe_rounds() const { return on_gpu_ ? 200 : 2'000'000; }
+
+ private:
+  bool on_gpu_;
+  Tensor numbers_;
+  volatile double sink_ = 0.5;  // what the compiler cannot see through
+};
 
 class Bench {
  public:
-  Bench(Communicator& world, const Flags& flags) : world_(world), flags_(flags) {
-    const auto n = static_cast<size_t>(flags.bucket_bytes) / sizeof(float);
-    buckets_.assign(static_cast<size_t>(flags.buckets), std::vector<float>(n, 1.0F));
+  Bench(Communicator& world, const Sizes& sizes, bool on_gpu) : world_(world), sizes_(sizes), computation_(on_gpu) {
+    for (int64_t i = 0; i < sizes.buckets; ++i) {
+      tensors_.push_back(Tensor::full({sizes.bucket_bytes / int64_t{sizeof(float)}}, 1.0, DType::F32, Category::Communication));
+      Tensor& one = tensors_.back();
+      buckets_.emplace_back(one.mutable_raw_data(), one.numel(), one.dtype(), one.device());
+    }
     const double cpu_before = cpu_seconds();
-    communication = median([&] { communicate(); });
-    communication_cpu = (cpu_seconds() - cpu_before) / static_cast<double>(flags.runs + 1);
-    const double piece = flags.compute_ms > 0 ? flags.compute_ms / 1e3 : communication / static_cast<double>(flags.buckets);
-    calibrate(piece);
-    computation = median([&] { compute(); });
-    in_turn = median([&] {
-      for (auto& bucket : buckets_) {
-        sink_ = burn(rounds_, sink_);
+    communication = median_of([&] { communicate(); });
+    communication_cpu = (cpu_seconds() - cpu_before) / static_cast<double>(sizes.runs + 1);
+    calibrate(sizes.compute_ms > 0 ? sizes.compute_ms / 1e3 : communication / static_cast<double>(sizes.buckets));
+    computation = median_of([&] {
+      for (int64_t i = 0; i < sizes_.buckets; ++i) {
+        computation_.run(rounds_);
+      }
+    });
+    in_turn = median_of([&] {
+      for (const Buffer& bucket : buckets_) {
+        computation_.run(rounds_);
         world_.all_reduce(bucket, ReduceOp::Avg);
       }
     });
-    overlapped = median([&] {
+    overlapped = median_of([&] {
       std::vector<Work> under_way;
-      for (auto& bucket : buckets_) {
-        sink_ = burn(rounds_, sink_);
+      for (const Buffer& bucket : buckets_) {
+        computation_.run(rounds_);
         under_way.push_back(world_.start_all_reduce(bucket, ReduceOp::Avg));
       }
       for (Work& work : under_way) {
@@ -71,74 +95,56 @@ class Bench {
 
  private:
   void communicate() {
-    for (auto& bucket : buckets_) {
+    for (const Buffer& bucket : buckets_) {
       world_.all_reduce(bucket, ReduceOp::Avg);
     }
   }
-  void compute() {
-    for (int64_t i = 0; i < flags_.buckets; ++i) {
-      sink_ = burn(rounds_, sink_);
-    }
-  }
   // Of the slowest rank.
-  double median(const std::function<void()>& body) {
+  double median_of(const std::function<void()>& body) {
     std::vector<double> times;
-    for (int64_t run = 0; run <= flags_.runs; ++run) {
+    for (int64_t run = 0; run <= sizes_.runs; ++run) {
+      wait_for_device();
       world_.barrier();
       const auto start = Clock::now();
       body();
+      wait_for_device();
       std::vector<double> slowest = {seconds_since(start)};
       world_.all_reduce(slowest, ReduceOp::Max);
       if (run > 0) {
         times.push_back(slowest[0]);
       }
     }
-    std::nth_element(times.begin(), times.begin() + static_cast<int64_t>(times.size() / 2), times.end());
-    return times[times.size() / 2];
+    return median(times);
   }
   void calibrate(double piece) {
-    constexpr int64_t kProbe = 2'000'000;
+    const int64_t probe_rounds = computation_.probe_rounds();
+    computation_.run(probe_rounds / 10);
+    wait_for_device();
     const auto start = Clock::now();
-    sink_ = burn(kProbe, sink_);
+    computation_.run(probe_rounds);
+    wait_for_device();
     std::vector<double> probe = {seconds_since(start)};
     world_.all_reduce(probe, ReduceOp::Min);
-    rounds_ = static_cast<int64_t>(static_cast<double>(kProbe) * piece / probe[0]);
+    rounds_ = std::max<int64_t>(1, static_cast<int64_t>(static_cast<double>(probe_rounds) * piece / probe[0]));
   }
 
   Communicator& world_;
-  const Flags& flags_;
-  std::vector<std::vector<float>> buckets_{};
+  const Sizes& sizes_;
+  Computation computation_;
+  std::vector<Tensor> tensors_{};
+  std::vector<Buffer> buckets_{};
   int64_t rounds_ = 0;
-  volatile double sink_ = 0.5;  // what the compiler cannot see through
 };
 
-int overlap_bench(int argc, char** argv) {
-  CLI::App app("Buckets reduced while computation goes on, beside one after the other. Run it under mpirun.");
-  Flags flags;
-  app.add_option("--buckets", flags.buckets)->check(CLI::Range(1, 10000))->capture_default_str();
-  app.add_option("--bucket-bytes", flags.bucket_bytes)->check(CLI::Range(4, 1 << 30))->capture_default_str();
-  app.add_option("--compute-ms", flags.compute_ms, "of computation before each bucket; 0: as long as a bucket takes")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  app.add_option("--runs", flags.runs, "of which the median is taken")->check(CLI::PositiveNumber)->capture_default_str();
-  app.add_option("--transport", flags.transport, "as gpt_e2e takes it")
-      ->check(CLI::IsMember({"auto", "shm", "mpi"}))
-      ->capture_default_str();
-  app.add_option("--json", flags.json, "Also write the numbers to this file");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  }
-  const MpiSession session;
-  const auto world = make_world("mpi", {.transport = flags.transport});
-  const Bench bench(*world, flags);
-  const double bucket = bench.communication / static_cast<double>(flags.buckets);
+std::string overlap_bench(const Sizes& sizes, const BenchSettings& settings) {
+  const auto world = settings.world();
+  const Bench bench(*world, sizes, settings.on_gpu());
+  const double bucket = bench.communication / static_cast<double>(sizes.buckets);
   const double best = std::max(bench.computation, bench.communication) + bucket;
   const nlohmann::ordered_json found = {{"ranks", world->size()},
                                         {"transport", std::string(world->transport())},
-                                        {"buckets", flags.buckets},
-                                        {"bucket_bytes", flags.bucket_bytes},
+                                        {"buckets", sizes.buckets},
+                                        {"bucket_bytes", sizes.bucket_bytes},
                                         {"computation_ms", 1e3 * bench.computation},
                                         {"communication_ms", 1e3 * bench.communication},
                                         {"communication_cpu_ms", 1e3 * bench.communication_cpu},
@@ -154,21 +160,27 @@ int overlap_bench(int argc, char** argv) {
         std::printf("%-24s %10.3f\n", name.c_str(), value.get<double>());
       }
     }
-    if (!flags.json.empty()) {
-      std::ofstream(flags.json) << found.dump(1) << "\n";
-    }
   }
-  return 0;
+  return found.dump(1);
 }
 
 }  // namespace
 }  // namespace ringlet
 
 int main(int argc, char** argv) {
-  try {
-    return ringlet::overlap_bench(argc, argv);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "overlap_bench: %s\n", error.what());
-    ringlet::abort_world(1);
-  }
+  using namespace ringlet;
+  Sizes sizes;
+  const auto add_flags = [&](Flags& flags) {
+    flags.whole("--buckets", sizes.buckets, 1, 10'000, "that are reduced");
+    flags.whole("--bucket-bytes", sizes.bucket_bytes, 4, 1 << 30, "of f32");
+    flags.real("--compute-ms", sizes.compute_ms, {0.0, 1e6}, "of computation before each bucket; 0: as long as a bucket takes");
+    flags.whole("--runs", sizes.runs, 1, 1'000'000, "of which the median is taken");
+  };
+  return bench_main(
+      {.name = "overlap_bench",
+       .description = "Buckets reduced while computation goes on, beside one after the other. Run it under mpirun.",
+       .ranks = BenchRanks::OfJob,
+       .flags = add_flags,
+       .run = [&](const BenchSettings& settings) { return overlap_bench(sizes, settings); }},
+      argc, argv);
 }

@@ -1,133 +1,69 @@
-// step_bench: how long one rank takes for one training step of a GPT, by phase, and how much of the core's peak that is.
-#include <CLI/CLI.hpp>
-
+// step_bench: how long one rank takes for one training step of a GPT, by phase, and how much of the peak of its core, or of its GPU,
+// that is.
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <vector>
+#include <string>
 
 #include "apps/bench/fma_peak.h"
-#include "nn/gpt.h"
-#include "optim/adamw.h"
-#include "tensor/base/random.h"
+#include "apps/bench/harness/bench_main.h"
+#include "apps/bench/harness/call_time.h"
+#include "apps/bench/harness/gpt_step.h"
+#include "apps/bench/harness/gpu_peak.h"
 
 namespace ringlet {
 namespace {
 
-struct Flags {
-  GptConfig model;
-  int64_t batch_size = 4;
-  int64_t steps = 500;
-  int64_t warmup = 50;
-  std::string json;
-};
-
-// Microseconds of every step, by phase.
-struct Timings {
-  std::vector<double> forward, backward, optimizer, total;
-};
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<int64_t>(values.size()) / 2;
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
+// Operations per second.
+double peak_of(const BenchSettings& settings, const GptConfig& model) {
+  return settings.on_gpu() ? GpuPeak{}.products(model.bf16 ? DType::BF16 : DType::F32, settings.tf32) : measure_fma_peak();
 }
 
-// Products only: 6 per weight and token (2 forward, 4 backward), and 12·T·C per layer and token for attention's two products.
-double operations_per_step(const GptConfig& c, int64_t batch_size) {
-  const int64_t weights = c.layers * 12 * c.embed_dim * c.embed_dim + c.embed_dim * c.vocab_size;
-  return static_cast<double>(batch_size * c.seq_len * (6 * weights + 12 * c.layers * c.seq_len * c.embed_dim));
-}
-
-Tensor random_tokens(const Flags& flags, uint64_t index) {
-  const RandomStream stream(flags.model.seed, "step_bench", index);
-  Tensor ids = Tensor::empty({flags.batch_size, flags.model.seq_len}, DType::I32);
-  int32_t* id = ids.mutable_data<int32_t>();
-  for (int64_t i = 0; i < ids.numel(); ++i) {
-    id[i] = static_cast<int32_t>(stream.below(static_cast<uint64_t>(i), static_cast<uint64_t>(flags.model.vocab_size)));
-  }
-  return ids;
-}
-
-Timings measure(const Flags& flags) {
-  using Clock = std::chrono::steady_clock;
-  const auto microseconds = [](Clock::time_point from, Clock::time_point to) {
-    return std::chrono::duration<double, std::micro>(to - from).count();
-  };
-  Gpt model(flags.model);
-  AdamW adamw(decay_groups(0.1), slices_of(model.parameters()));
-  const Tensor tokens = random_tokens(flags, 0), targets = random_tokens(flags, 1);
-  Timings timings;
-  for (int64_t step = 0; step < flags.warmup + flags.steps; ++step) {
-    const auto start = Clock::now();
-    const TokenLoss loss = model.loss(tokens, targets);
-    const auto forward_done = Clock::now();
-    backward(loss.sum);
-    const auto backward_done = Clock::now();
-    adamw.step(1e-3);
-    adamw.zero_grad();
-    const auto end = Clock::now();
-    if (step >= flags.warmup) {
-      timings.forward.push_back(microseconds(start, forward_done));
-      timings.backward.push_back(microseconds(forward_done, backward_done));
-      timings.optimizer.push_back(microseconds(backward_done, end));
-      timings.total.push_back(microseconds(start, end));
-    }
-  }
-  return timings;
-}
-
-void report(const Flags& flags, const Timings& timings) {
-  const double peak = measure_fma_peak(), operations = operations_per_step(flags.model, flags.batch_size);
-  const double total = median(timings.total);
-  const nlohmann::ordered_json found = {{"parameters", flags.model.parameter_count()},
-                                        {"tokens", flags.batch_size * flags.model.seq_len},
-                                        {"forward_us", median(timings.forward)},
-                                        {"backward_us", median(timings.backward)},
-                                        {"optimizer_us", median(timings.optimizer)},
-                                        {"total_us", total},
-                                        {"fastest_us", *std::min_element(timings.total.begin(), timings.total.end())},
+std::string step_bench(const StepRun& run, const BenchSettings& settings) {
+  const StepTimes times = time_steps(run);
+  const double peak = peak_of(settings, run.model), operations = operations_per_step(run.model, run.batch_size);
+  const double total = median(times.total);
+  const nlohmann::ordered_json found = {{"parameters", run.model.parameter_count()},
+                                        {"tokens", run.tokens()},
+                                        {"forward_us", 1e6 * median(times.forward)},
+                                        {"backward_us", 1e6 * median(times.backward)},
+                                        {"optimizer_us", 1e6 * median(times.optimizer)},
+                                        {"total_us", 1e6 * total},
+                                        {"fastest_us", 1e6 * *std::min_element(times.total.begin(), times.total.end())},
                                         {"operations", operations},
-                                        {"fma_peak_gflops", peak * 1e-9},
-                                        {"percent_of_peak", 100.0 * operations / (total * 1e-6) / peak}};
+                                        {settings.on_gpu() ? "h200_peak_gflops" : "fma_peak_gflops", peak * 1e-9},
+                                        {"percent_of_peak", 100.0 * operations / total / peak}};
   for (const auto& [name, value] : found.items()) {
     std::printf("%-16s %12.1f\n", name.c_str(), value.get<double>());
   }
-  if (!flags.json.empty()) {
-    std::ofstream(flags.json) << found.dump(2) << "\n";
-  }
-}
-
-int step_bench(int argc, char** argv) {
-  Flags flags;
-  CLI::App app(
-      "One rank's training step (forward, backward, AdamW): median microseconds by phase, and percent of the FMA peak");
-  app.add_option("--layers", flags.model.layers)->check(CLI::PositiveNumber)->capture_default_str();
-  app.add_option("--embed-dim", flags.model.embed_dim)->check(CLI::PositiveNumber)->capture_default_str();
-  app.add_option("--heads", flags.model.heads)->check(CLI::PositiveNumber)->capture_default_str();
-  app.add_option("--vocab-size", flags.model.vocab_size)->check(CLI::PositiveNumber)->capture_default_str();
-  app.add_option("--seq-len", flags.model.seq_len)->check(CLI::PositiveNumber)->capture_default_str();
-  app.add_option("--batch-size", flags.batch_size)->check(CLI::PositiveNumber)->capture_default_str();
-  app.add_option("--dropout", flags.model.dropout)->check(CLI::Range(0.0, 1.0))->capture_default_str();
-  app.add_option("--steps", flags.steps)->check(CLI::PositiveNumber)->capture_default_str();
-  app.add_option("--warmup", flags.warmup)->check(CLI::NonNegativeNumber)->capture_default_str();
-  app.add_option("--json", flags.json, "Also write the numbers to this file");
-  try {
-    app.parse(argc, argv);
-    flags.model.validate();
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  } catch (const Error& error) {
-    std::fprintf(stderr, "step_bench: %s\n", error.what());
-    return 2;
-  }
-  report(flags, measure(flags));
-  return 0;
+  return found.dump(2);
 }
 
 }  // namespace
 }  // namespace ringlet
 
-int main(int argc, char** argv) { return ringlet::step_bench(argc, argv); }
+int main(int argc, char** argv) {
+  using namespace ringlet;
+  constexpr int64_t kMany = 1'000'000'000;
+  StepRun run;
+  const auto add_flags = [&](Flags& flags) {
+    model_size_flags(flags, run.model);
+    flags.whole("--batch-size", run.batch_size, 1, 1'000'000, "sequences");
+    flags.real("--dropout", run.model.dropout, {0.0, 1.0, true, false}, "of embeddings, attention and residual branches");
+    flags.mark("--bf16", run.model.bf16, true, "activations and products in bf16, on a GPU");
+    flags.whole("--steps", run.steps, 1, kMany, "of which the median is taken");
+    flags.whole("--warmup", run.warmup, 0, kMany, "steps before");
+  };
+  const auto settle = [&](const BenchSettings& settings) {
+    check(!run.model.bf16 || settings.on_gpu(), "--bf16: is computed on GPUs, got --device {}", settings.device);
+    run.model.validate();
+  };
+  return bench_main({.name = "step_bench",
+                     .description = "One rank's training step (forward, backward, AdamW): median microseconds by phase, and "
+                                    "percent of the core's measured FMA peak, or of what the data sheet of an H200 says",
+                     .multiplies = true,
+                     .flags = add_flags,
+                     .settle = settle,
+                     .run = [&](const BenchSettings& settings) { return step_bench(run, settings); }},
+                    argc, argv);
+}

@@ -2,34 +2,33 @@
 // the rest of the reduction, the update with what it gathers; and how much of all that the rank spent in collectives, calling or
 // waiting. And DDP with one all_reduce per parameter, beside its buckets.
 //   mpirun -np 4 ./strategy_bench
-#include <CLI/CLI.hpp>
-#include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstdio>
 #include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "apps/bench/harness/bench_main.h"
+#include "apps/bench/harness/call_time.h"
+#include "apps/bench/harness/gpt_step.h"
+#include "apps/bench/harness/moment.h"
 #include "apps/training/threads.h"
-#include "collectives/backends/mpi.h"
-#include "collectives/factory.h"
 #include "collectives/recorded.h"
 #include "dist/make_strategy.h"
 #include "nn/gpt.h"
-#include "tensor/base/random.h"
 
 namespace ringlet {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+constexpr size_t kPhases = 6;
+// Of the last: seconds of the host, also where a GPU goes on while NCCL's calls have returned.
+constexpr const char* kPhase[kPhases] = {"forward_ms", "backward_ms", "finish_ms", "step_ms", "all_ms", "in_collectives_ms"};
 
-constexpr size_t kPhases = 6;  // forward, backward, finish, step, all of them; of it in collectives
-
-struct Flags {
+struct Sizes {
   GptConfig model;
   int64_t batch_size = 4, rounds = 30, steps = 5;
-  std::string transport = "auto";
 };
 
 struct Row {
@@ -54,24 +53,18 @@ std::vector<Row> rows() {
           {"hsdp", "hsdp", {}}};
 }
 
-Tensor random_tokens(const Flags& flags, int rank) {
-  const RandomStream stream(flags.model.seed, "strategy_bench", static_cast<uint64_t>(rank));
-  Tensor ids = Tensor::empty({flags.batch_size, flags.model.seq_len}, DType::I32);
-  int32_t* id = ids.mutable_data<int32_t>();
-  for (int64_t i = 0; i < ids.numel(); ++i) {
-    id[i] = static_cast<int32_t>(stream.below(static_cast<uint64_t>(i), static_cast<uint64_t>(flags.model.vocab_size)));
-  }
-  return ids;
-}
-
 /// A model under one strategy, and the milliseconds of its steps by phase, of the slowest rank.
 class Contestant {
  public:
-  Contestant(const Row& row, const Flags& flags, Communicator& world, const Ledger& ledger)
-      : name(row.name), world_(world), ledger_(ledger), model_(flags.model), tokens_(random_tokens(flags, world.rank())) {
+  Contestant(const Row& row, const Sizes& sizes, Communicator& world, const Ledger& ledger)
+      : name(row.name),
+        world_(world),
+        ledger_(ledger),
+        model_(sizes.model),
+        tokens_(random_tokens(sizes.model, sizes.batch_size, "strategy_bench", static_cast<uint64_t>(world.rank()))) {
     const auto loss = [this](const Tensor& tokens, const Tensor& targets) {
       const TokenLoss forward = model_.loss(tokens, targets);
-      forward_done_ = Clock::now();
+      forward_done_.emplace();
       return forward;
     };
     parallel_ = make_strategy(row.strategy, model_, loss, world, OptimizerConfig{}, row.options);
@@ -79,31 +72,33 @@ class Contestant {
 
   void step() {
     world_.barrier();
-    std::array<double, kPhases> took{};
     const double communicated = seconds_in_calls();
-    const auto start = Clock::now();
+    const Moment start;
     LossSum loss;
     loss += parallel_->forward_backward(tokens_, tokens_);
-    const auto backward_done = Clock::now();
+    const Moment backward_done;
     static_cast<void>(parallel_->finish(loss, 1.0));
-    const auto finished = Clock::now();
+    const Moment finished;
     parallel_->step(1e-3);
-    const auto end = Clock::now();
-    const auto ms = [](Clock::duration span) { return 1e3 * std::chrono::duration<double>(span).count(); };
-    took = {
-        ms(forward_done_ - start), ms(backward_done - forward_done_),        ms(finished - backward_done), ms(end - finished),
-        ms(end - start),           1e3 * (seconds_in_calls() - communicated)};
+    const Moment end;
+    std::array<double, kPhases> took = {forward_done_->seconds_since(start),
+                                        backward_done.seconds_since(*forward_done_),
+                                        finished.seconds_since(backward_done),
+                                        end.seconds_since(finished),
+                                        end.seconds_since(start),
+                                        seconds_in_calls() - communicated};
     world_.all_reduce(took, ReduceOp::Max);
     for (size_t phase = 0; phase < took.size(); ++phase) {
-      times_[phase].push_back(took[phase]);
+      times_[phase].push_back(1e3 * took[phase]);
     }
   }
 
-  double median(size_t phase) {
-    std::vector<double>& times = times_[phase];
-    const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
-    std::nth_element(times.begin(), middle, times.end());
-    return *middle;
+  nlohmann::ordered_json row() const {
+    nlohmann::ordered_json row = {{"strategy", name}};
+    for (size_t phase = 0; phase < kPhases; ++phase) {
+      row[kPhase[phase]] = median(times_[phase]);
+    }
+    return row;
   }
 
   std::string name;
@@ -123,60 +118,69 @@ class Contestant {
   Tensor tokens_;
   std::unique_ptr<Strategy> parallel_;
   std::array<std::vector<double>, kPhases> times_;
-  Clock::time_point forward_done_{};
+  std::optional<Moment> forward_done_;
 };
 
-int strategy_bench(int argc, char** argv) {
-  CLI::App app("The time of a training step by phase, under each strategy. Run it under mpirun.");
-  Flags flags;
-  const auto whole = [&](const char* name, int64_t& target, const char* help) {
-    app.add_option(name, target, help)->check(CLI::PositiveNumber)->capture_default_str();
-  };
-  whole("--layers", flags.model.layers, "blocks");
-  whole("--embed-dim", flags.model.embed_dim, "width");
-  whole("--heads", flags.model.heads, "attention heads");
-  whole("--vocab-size", flags.model.vocab_size, "tokens known");
-  whole("--seq-len", flags.model.seq_len, "tokens of a sequence");
-  whole("--batch-size", flags.batch_size, "sequences per rank");
-  whole("--rounds", flags.rounds, "in which each strategy has its turn");
-  whole("--steps", flags.steps, "of a turn");
-  app.add_option("--transport", flags.transport)->check(CLI::IsMember({"auto", "shm", "mpi"}))->capture_default_str();
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
+void print(const Communicator& world, const Sizes& sizes, const nlohmann::ordered_json& rows) {
+  std::printf("%d ranks over %s, %lld parameters; median ms of the slowest rank\n", world.size(),
+              std::string(world.transport()).c_str(), static_cast<long long>(sizes.model.parameter_count()));
+  std::printf("%-18s %10s %10s %10s %10s %10s %15s\n", "", "forward", "backward", "finish", "step", "all", "in collectives");
+  for (const auto& row : rows) {
+    std::printf("%-18s", row["strategy"].get<std::string>().c_str());
+    for (const char* phase : kPhase) {
+      std::printf(phase == kPhase[kPhases - 1] ? " %15.3f\n" : " %10.3f", row[phase].get<double>());
+    }
   }
-  const MpiSession session;
+}
+
+std::string strategy_bench(const Sizes& sizes, const BenchSettings& settings) {
   const auto ledger = std::make_shared<Ledger>();
-  const auto world = make_recorded(make_world("mpi", {.transport = flags.transport}), {.ledger = ledger});
+  const auto world = make_recorded(settings.world(), {.ledger = ledger});
   choose_threads(*world, 0);  // cores divided by ranks
   std::vector<std::unique_ptr<Contestant>> contestants;
   for (const Row& row : rows()) {
-    contestants.push_back(std::make_unique<Contestant>(row, flags, *world, *ledger));
+    contestants.push_back(std::make_unique<Contestant>(row, sizes, *world, *ledger));
   }
-  for (int64_t round = 0; round < flags.rounds; ++round) {  // in turn: what disturbs one disturbs all
+  for (int64_t round = 0; round < sizes.rounds; ++round) {  // in turn: what disturbs one disturbs all
     for (const auto& one : contestants) {
-      for (int64_t step = 0; step < flags.steps; ++step) {
+      for (int64_t step = 0; step < sizes.steps; ++step) {
         one->step();
       }
     }
   }
-  if (world->rank() == 0) {
-    std::printf("%d ranks over %s, %lld parameters; median ms of the slowest rank\n", world->size(),
-                std::string(world->transport()).c_str(), static_cast<long long>(flags.model.parameter_count()));
-    std::printf("%-18s %10s %10s %10s %10s %10s %15s\n", "", "forward", "backward", "finish", "step", "all", "in collectives");
-    for (const auto& one : contestants) {
-      std::printf("%-18s %10.3f %10.3f %10.3f %10.3f %10.3f %15.3f\n", one->name.c_str(), one->median(0), one->median(1),
-                  one->median(2), one->median(3), one->median(4), one->median(5));
-    }
+  nlohmann::ordered_json found = nlohmann::ordered_json::array();
+  for (const auto& one : contestants) {
+    found.push_back(one->row());
   }
-  return 0;
+  if (world->rank() == 0) {
+    print(*world, sizes, found);
+  }
+  return found.dump(1);
 }
 
 }  // namespace
 }  // namespace ringlet
 
 int main(int argc, char** argv) {
-  ringlet::sleep_soon_when_waiting(argv);
-  return ringlet::strategy_bench(argc, argv);
+  using namespace ringlet;
+  Sizes sizes;
+  const auto add_flags = [&](Flags& flags) {
+    model_size_flags(flags, sizes.model);
+    flags.mark("--bf16", sizes.model.bf16, true, "activations and products in bf16, on a GPU");
+    flags.whole("--batch-size", sizes.batch_size, 1, 1'000'000, "sequences per rank");
+    flags.whole("--rounds", sizes.rounds, 1, 1'000'000, "in which each strategy has its turn");
+    flags.whole("--steps", sizes.steps, 1, 1'000'000, "of a turn");
+  };
+  const auto settle = [&](const BenchSettings& settings) {
+    check(!sizes.model.bf16 || settings.on_gpu(), "--bf16: is computed on GPUs, got --device {}", settings.device);
+    sizes.model.validate();
+  };
+  return bench_main({.name = "strategy_bench",
+                     .description = "The time of a training step by phase, under each strategy. Run it under mpirun.",
+                     .ranks = BenchRanks::OfJob,
+                     .multiplies = true,
+                     .flags = add_flags,
+                     .settle = settle,
+                     .run = [&](const BenchSettings& settings) { return strategy_bench(sizes, settings); }},
+                    argc, argv);
 }

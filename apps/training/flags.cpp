@@ -107,6 +107,28 @@ void Flags::choice(const std::string& names, std::string& target, std::initializ
   });
 }
 
+void Flags::choices(const std::string& names, std::vector<std::string>& targets, const std::vector<std::string>& choices,
+                    const std::string& help) {
+  const auto joined = [](const std::vector<std::string>& words) {
+    std::string text;
+    for (const std::string& word : words) {
+      text += (text.empty() ? "" : ",") + word;
+    }
+    return text;
+  };
+  const std::string name = first_name(names), listed = joined(choices);
+  parser_->add(names, "LIST", joined(targets), help, [=, &targets](const std::string& text) {
+    targets.clear();
+    for (size_t begin = 0; begin <= text.size();) {
+      const size_t end = std::min(text.find(',', begin), text.size());
+      targets.push_back(text.substr(begin, end - begin));
+      check<UsageError>(std::find(choices.begin(), choices.end(), targets.back()) != choices.end(),
+                        "{}: takes some of {}, got '{}'", name, listed, text);
+      begin = end + 1;
+    }
+  });
+}
+
 void Flags::mark(const std::string& names, bool& target, bool value, const std::string& help) {
   parser_->app
       .add_flag_callback(

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "apps/training/failure.h"
 
@@ -33,6 +34,9 @@ class Flags {
   void text(const std::string& names, std::string& target, const std::string& help);
   void choice(const std::string& names, std::string& target, std::initializer_list<const char*> choices,
               const std::string& help);
+  /// Some of `choices`, with commas between.
+  void choices(const std::string& names, std::vector<std::string>& targets, const std::vector<std::string>& choices,
+               const std::string& help);
   /// A flag without a value that sets `target` to `value`.
   void mark(const std::string& names, bool& target, bool value, const std::string& help);
 

@@ -13,12 +13,18 @@ RankDevice::RankDevice(const std::string& name, Communicator& world) {
   if (name == "cpu") {
     return;
   }
-  agree(world, [&] {
-    Gpu& device = gpu();
-    const int index = place_on_host().rank % device.device_count();
-    device.use(index);
-    scope_ = std::make_unique<AllocatorScope>(std::make_shared<Allocator>(device.memory(index)));
-  });
+  agree(world, [&] { take(place_on_host().rank % gpu().device_count()); });
+}
+
+RankDevice::RankDevice(const std::string& name) {
+  if (name != "cpu") {
+    take(0);
+  }
+}
+
+void RankDevice::take(int index) {
+  gpu().use(index);
+  scope_ = std::make_unique<AllocatorScope>(std::make_shared<Allocator>(gpu().memory(index)));
 }
 
 void allow_tf32_if(bool asked) {

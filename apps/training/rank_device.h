@@ -15,8 +15,11 @@ class RankDevice {
   /// (all) `name` is "cpu" or "cuda": rank i of a host takes its GPU i modulo the number of GPUs. AgreedFailure with
   /// ExitCode::Unavailable, on all ranks, where one has no GPU.
   RankDevice(const std::string& name, Communicator& world);
+  /// For a process alone: "cuda" is GPU 0. DeviceUnavailable where there is none.
+  explicit RankDevice(const std::string& name);
 
  private:
+  void take(int index);
   std::unique_ptr<AllocatorScope> scope_;
 };
 

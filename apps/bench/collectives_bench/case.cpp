@@ -6,7 +6,10 @@
 #include <span>
 #include <utility>
 
+#include "apps/training/failure.h"
 #include "tensor/base/check.h"
+#include "tensor/base/gpu.h"
+#include "tensor/kernels/table.h"
 
 namespace ringlet {
 namespace {
@@ -24,8 +27,6 @@ struct Slots {
   float* whole_out(int64_t i) const { return pools.out.data() + i * n; }
 };
 
-std::span<float> view(float* data, int64_t n) { return {data, static_cast<size_t>(n)}; }
-
 int as_int(int64_t n) { return static_cast<int>(n); }
 
 // Every rank's input holds rank + 1 (plus the repetition) everywhere, so sums are known.
@@ -39,8 +40,24 @@ Pools::Pools(int64_t largest_bytes, std::shared_ptr<Arena> source) : source_(std
   const size_t n = bytes(largest_bytes) / 2 / sizeof(float);
   in = {static_cast<float*>(source_->acquire(n * sizeof(float))), n};
   out = {static_cast<float*>(source_->acquire(n * sizeof(float))), n};
-  std::fill(in.begin(), in.end(), 1.0F);
-  std::fill(out.begin(), out.end(), 1.0F);
+  fill(in, 1.0F);
+  fill(out, 1.0F);
+}
+
+void Pools::fill(std::span<float> numbers, float value) const {
+  const auto n = static_cast<int64_t>(numbers.size());
+  kernels::tables_on(device().kind).fill(DType::F32, numbers.data(), {n}, {1}, static_cast<double>(value));
+}
+
+float Pools::result(int64_t i) const {
+  float value = 0;
+  const float* at = &out[static_cast<size_t>(i)];
+  if (device() == Device{}) {
+    value = *at;
+  } else {
+    gpu().copy(&value, at, sizeof value);
+  }
+  return value;
 }
 
 Pools::~Pools() {
@@ -59,6 +76,8 @@ Case make_case(std::string_view op, int64_t bytes, Communicator& world, Pools& p
   const bool sharded = op == "reduce_scatter" || op == "all_gather";
   const int64_t n = sharded ? shard * p : bytes / static_cast<int64_t>(sizeof(float));
   const Slots slot{pools, n, shard};
+  const Device device = pools.device();
+  const auto view = [device](float* data, int64_t count) { return Buffer(data, count, DType::F32, device); };
   Case one{.op = std::string(op), .bytes = n * static_cast<int64_t>(sizeof(float))};
   one.batch = std::clamp<int64_t>(kBatchBytes / one.bytes, 1, kLargestBatch);
   const double s = static_cast<double>(one.bytes);
@@ -119,21 +138,34 @@ Case make_case(std::string_view op, int64_t bytes, Communicator& world, Pools& p
       one.gloo = [=](int64_t i) { gloo->reduce(slot.whole_in(i), slot.whole_out(i), elements, kRoot); };
     }
   }
+  if (device != Device{}) {
+    one.peers.clear();
+  }
   one.right = [=, &pools] {
     const bool moves = op == "all_gather" || op == "broadcast";
     const float all = static_cast<float>(p * (p + 1) / 2);
     const bool has = (op != "reduce" || r == kRoot) && (op != "broadcast" || r != kRoot);
     const int64_t last = op == "reduce_scatter" ? shard - 1 : n - 1;
     const float first_right = moves ? 1.0F : all, last_right = op == "all_gather" ? static_cast<float>(p) : first_right;
-    return !has || (pools.out[0] == first_right && pools.out[static_cast<size_t>(last)] == last_right);
+    return !has || (pools.result(0) == first_right && pools.result(last) == last_right);
   };
   return one;
 }
 
 void dirty(const Case& one, const Communicator& world, const Pools& pools, int64_t repetition) {
   const auto n = static_cast<size_t>(one.bytes * one.batch) / sizeof(float);
-  std::fill_n(pools.in.data(), n, value(world.rank(), repetition));
-  std::fill_n(pools.out.data(), n, -1.0F);
+  pools.fill(pools.in.first(n), value(world.rank(), repetition));
+  pools.fill(pools.out.first(n), -1.0F);
+}
+
+void require_right(Communicator& world, const Case& one, const Pools& pools) {
+  dirty(one, world, pools, 0);
+  one.ours(0);
+  std::vector<int32_t> right = {one.right() ? 1 : 0};
+  world.all_reduce(right, ReduceOp::Min);
+  if (right[0] != 1) {
+    throw AgreedFailure(ExitCode::InvariantFailed, message("{} of {} bytes gave a wrong result", one.op, one.bytes));
+  }
 }
 
 }  // namespace ringlet

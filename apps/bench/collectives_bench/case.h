@@ -23,6 +23,11 @@ class Pools {
   ~Pools();
   Pools(const Pools&) = delete;
   Pools& operator=(const Pools&) = delete;
+  Device device() const { return source_->device(); }
+  /// `numbers` are of `in` or `out`.
+  void fill(std::span<float> numbers, float value) const;
+  /// Of `out`.
+  float result(int64_t i) const;
   std::span<float> in, out;
 
  private:
@@ -48,8 +53,11 @@ struct Case {
 
 /// The operations there are.
 const std::vector<std::string>& case_names();
-/// `gloo` may be null.
+/// `gloo` may be null. Where the pools lie on a GPU there are no peers, which take the memory of the CPU.
 Case make_case(std::string_view op, int64_t bytes, Communicator& world, Pools& pools, GlooPeer* gloo = nullptr);
+
+/// (all) Does it once. AgreedFailure where the result is wrong on any rank.
+void require_right(Communicator& world, const Case& one, const Pools& pools);
 
 /// Fills what a case reads with small whole numbers, other ones every time.
 void dirty(const Case& one, const Communicator& world, const Pools& pools, int64_t repetition);

@@ -1,5 +1,7 @@
 #include "apps/bench/collectives_bench/measure.h"
 
+#include "apps/bench/harness/moment.h"
+
 namespace ringlet {
 namespace {
 
@@ -7,11 +9,13 @@ using Clock = std::chrono::steady_clock;
 
 // Microseconds per call of one batch.
 double time_batch(Communicator& world, int64_t batch, const std::function<void(int64_t)>& body) {
+  wait_for_device();
   world.barrier();
   const auto start = Clock::now();
   for (int64_t i = 0; i < batch; ++i) {
     body(i);
   }
+  wait_for_device();
   const auto end = Clock::now();
   std::vector<int64_t> times = {-start.time_since_epoch().count(), end.time_since_epoch().count()};
   world.all_reduce(times, ReduceOp::Max);

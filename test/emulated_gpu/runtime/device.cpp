@@ -62,7 +62,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
     std::copy_n(std::initializer_list<int>{2147483647, 65535, 65535}.begin(), 3, properties->maxGridSize);
     properties->major = 9;
     properties->multiProcessorCount = 4;
-    properties->l2CacheSize = 1 << 20;
+    properties->l2CacheSize = 1 << 16;
     properties->pciBusID = device;
     properties->asyncEngineCount = 2;
     properties->unifiedAddressing = 1;
