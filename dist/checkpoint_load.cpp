@@ -79,7 +79,7 @@ class Staging {
     }
     for (int rank = 0; rank < manifest.world_size; ++rank) {
       if (rank % comm.size() == comm.rank() || needs(rank, saved)) {
-        stage(read_shard(path, manifest, rank), rank, saved);
+        stage(path, manifest, rank, saved);
       }
     }
     for (size_t i = 0; i < wanted.size(); ++i) {
@@ -112,12 +112,24 @@ class Staging {
     return any;
   }
 
-  void stage(const std::vector<std::byte>& file, int rank, const Catalogue& saved) {
+  // What of a file is wanted, as ranges: in the file, and where their bytes go.
+  struct Range {
+    int64_t offset, bytes;
+    std::byte* to;
+  };
+
+  // The file passes by in parts, whoever wrote it and however much of the model it holds.
+  void stage(const std::string& path, const Manifest& manifest, int rank, const Catalogue& saved) {
+    std::vector<Range> ranges;
     for_each_common(rank, saved, [&](size_t i, const PieceRecord& piece, const Common& common) {
       const auto item = static_cast<int64_t>(size_of(wanted_[i].data.dtype()));
-      std::memcpy(staged_[i].data() + (common.begin - wanted_[i].begin) * item,
-                  file.data() + piece.offset + (common.begin - piece.begin) * item,
-                  static_cast<size_t>((common.end - common.begin) * item));
+      ranges.push_back({piece.offset + (common.begin - piece.begin) * item, (common.end - common.begin) * item,
+                        staged_[i].data() + (common.begin - wanted_[i].begin) * item});
+    });
+    read_shard(path, manifest, rank, HashKind::Sha256, [&](int64_t offset, std::span<const std::byte> part) {
+      for (const Range& range : ranges) {
+        copy_common(offset, part, range.offset, range.bytes, range.to);
+      }
     });
   }
 

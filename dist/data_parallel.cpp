@@ -53,8 +53,7 @@ std::vector<NamedParameter> agreed_parameters(Communicator& comm, const Module& 
 
 }  // namespace
 
-DataParallel::DataParallel(Module& module, LossFunction loss, Communicator& comm, const Groups& groups, Cut cut,
-                           const ParallelOptions& options)
+DataParallel::DataParallel(Module& module, LossFunction loss, Communicator& comm, Cut cut, const ParallelOptions& options)
     : loss_(std::move(loss)),
       comm_(comm),
       options_(options),
@@ -63,17 +62,21 @@ DataParallel::DataParallel(Module& module, LossFunction loss, Communicator& comm
       buffers_(module.buffers()),
       cut_(cut),
       parameter_count_(module.parameter_count()) {
-  for (const std::vector<NamedParameter>& group : groups) {
-    units_.push_back(std::make_unique<Unit>(group, cut.shards));
-    broadcast(comm, units_.back()->parameter.data(), 0);
-  }
   for (const Fixed& fixed : fixed_tensors()) {
     broadcast(comm, fixed.tensor, 0);
   }
 }
 
 DataParallel::DataParallel(Module& module, LossFunction loss, Communicator& comm, const ParallelOptions& options)
-    : DataParallel(module, std::move(loss), comm, {module.parameters()}, {comm.size(), comm.rank()}, options) {}
+    : DataParallel(module, std::move(loss), comm, {comm.size(), comm.rank()}, options) {
+  add_unit(parameters_);
+}
+
+DataParallel::Unit& DataParallel::add_unit(const std::vector<NamedParameter>& parameters) {
+  units_.push_back(std::make_unique<Unit>(parameters, cut_.shards));
+  broadcast(comm_, units_.back()->parameter.data(), 0);
+  return *units_.back();
+}
 
 Tensor DataParallel::rarely_used(const Tensor& tensor, Category category) {
   const AllocatorScope scope(offload_ != nullptr ? offload_ : Allocator::current());

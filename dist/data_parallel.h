@@ -49,14 +49,13 @@ class DataParallel : public Strategy {
     int shards = 1;
     int mine = 0;
   };
-  /// The parameters that a unit consists of; frozen ones belong to none.
-  using Groups = std::vector<std::vector<NamedParameter>>;
-
-  /// (all) Refuses modules that differ between ranks; then the parameters and buffers of rank 0 become everybody's.
-  DataParallel(Module& module, LossFunction loss, Communicator& comm, const Groups& groups, Cut cut,
-               const ParallelOptions& options);
-  /// As one unit, cut among all ranks.
+  /// (all) Refuses modules that differ between ranks; then the frozen parameters and the buffers of rank 0 become everybody's.
+  DataParallel(Module& module, LossFunction loss, Communicator& comm, Cut cut, const ParallelOptions& options);
+  /// The trainable parameters as one unit, cut among all ranks.
   DataParallel(Module& module, LossFunction loss, Communicator& comm, const ParallelOptions& options);
+
+  /// (all) The next unit, of these parameters, whole: the values of rank 0. Parameters that were deferred are made in the unit's memory.
+  Unit& add_unit(const std::vector<NamedParameter>& parameters);
 
   Communicator& comm() const { return comm_; }
   const ParallelOptions& options() const { return options_; }

@@ -113,7 +113,7 @@ MemoryFormula DataParallel::whole_model_formula(Operation reduction, int64_t opt
                       comm_.size(), comm_.transport()}},
       .wire = options_.bf16_gradients ? 2 * wire_elements : 0};
   formula.padding = padding_bytes(unit());
-  formula.parameters_peak = formula.parameters;
+  formula.parameters_peak = formula.parameters_built = formula.parameters;
   formula.gradients_peak = formula.gradients;
   return formula;
 }

@@ -33,25 +33,15 @@ Fsdp::Fsdp(Kind kind, Module& module, LossFunction loss, Communicator& comm, con
 
 Fsdp::Fsdp(Kind kind, Module& module, LossFunction loss, Communicator& comm, const OptimizerConfig& config,
            const ParallelOptions& options, Layout layout)
-    : DataParallel(module, std::move(loss), comm, layout.units.parameters, layout.cut, options),
+    : DataParallel(module, std::move(loss), comm, layout.cut, options),
       kind_(kind),
       mesh_(std::move(layout.mesh)),
       has_root_(layout.units.has_root()),
-      sending_(units().size()),
+      sending_(layout.units.parameters.size()),
       self_(std::make_shared<Fsdp*>(this)) {
   std::vector<ParamSlice> slices;
-  for (const auto& unit : units()) {
-    FlatParameter& parameter = unit->parameter;
-    const Category category = shards_parameters() ? Category::Parameters : Category::Optimizer;
-    Piece piece{.parameters = rarely_used(my_shard(*unit, parameter.data()), category),
-                .gradient = ShardSum(parameter.data().device(), parameter.shard_numel(), parameter.dtype())};
-    for (ParamSlice& slice : parameter.slices(piece.parameters, piece.gradient.sum(), shard_begin(*unit))) {
-      slices.push_back(std::move(slice));
-    }
-    if (shards_parameters()) {
-      parameter.data().release_storage();  // from here on whole only while it is used
-    }
-    pieces_.push_back(std::move(piece));
+  for (const std::vector<NamedParameter>& parameters : layout.units.parameters) {
+    build_unit(parameters, slices);
   }
   make_optimizer_over(config, std::move(slices));
   plan_ = LayerPlan(
@@ -62,6 +52,21 @@ Fsdp::Fsdp(Kind kind, Module& module, LossFunction loss, Communicator& comm, con
        .prefetch = options.prefetch},
       [this](size_t unit) { gather(unit); }, [this](size_t unit) { leave(unit); });
   add_hooks(layout.units.layers);
+}
+
+void Fsdp::build_unit(const std::vector<NamedParameter>& parameters, std::vector<ParamSlice>& slices) {
+  Unit& unit = add_unit(parameters);
+  Tensor& whole = unit.parameter.data();
+  const Category category = shards_parameters() ? Category::Parameters : Category::Optimizer;
+  Piece piece{.parameters = rarely_used(my_shard(unit, whole), category),
+              .gradient = ShardSum(whole.device(), unit.parameter.shard_numel(), whole.dtype())};
+  for (ParamSlice& slice : unit.parameter.slices(piece.parameters, piece.gradient.sum(), shard_begin(unit))) {
+    slices.push_back(std::move(slice));
+  }
+  if (shards_parameters()) {
+    whole.release_storage();
+  }
+  pieces_.push_back(std::move(piece));
 }
 
 std::vector<Tensor> Fsdp::used_gradients() const {
@@ -135,6 +140,7 @@ MemoryFormula Fsdp::memory_formula() const {
   formula.optimizer = (kinds + (shards_parameters() ? 0 : 1)) * shards;
   formula.parameters += shards_parameters() ? shards : whole;
   formula.parameters_peak = formula.parameters;
+  formula.parameters_built = parameters_built();
   if (shards_parameters()) {
     const int64_t root = has_root_ ? unit_bytes(layers()) : 0;
     formula.parameters_peak += options().reshard_after_forward ? root + layers_in_flight(options().prefetch) : whole;
@@ -150,6 +156,16 @@ MemoryFormula Fsdp::memory_formula() const {
     add(Operation::AllReduce, mesh_->along("replicate"), largest);
   }
   return formula;
+}
+
+// While units are built: a whole one, and the shards of those before it and of its own.
+int64_t Fsdp::parameters_built() const {
+  int64_t kept = fixed_bytes(), most = kept;
+  for (size_t u = 0; u < units().size(); ++u) {
+    kept += shards_parameters() ? pieces_[u].parameters.bytes() : unit_bytes(u);
+    most = std::max(most, kept + (shards_parameters() ? unit_bytes(u) : 0));
+  }
+  return most;
 }
 
 // Bytes of the layers that are whole at a time: one, or it and its neighbour.

@@ -42,6 +42,10 @@ class Fsdp final : public DataParallel {
   Fsdp(Kind kind, Module& module, LossFunction loss, Communicator& comm, const OptimizerConfig& config,
        const ParallelOptions& options, Layout layout);
 
+  /// (all) A unit is made whole and broadcast, this rank's shard of it is kept, and where parameters are sharded the rest is given back:
+  /// so one unit is whole at a time. Its slices are added to the optimizer's.
+  void build_unit(const std::vector<NamedParameter>& parameters, std::vector<ParamSlice>& slices);
+
   /// What a rank keeps of a unit, and what is under way.
   struct Piece {
     Tensor parameters;  // its shard: of the master copy in zero2, where the unit itself is whole; else the only one
@@ -100,6 +104,7 @@ class Fsdp final : public DataParallel {
   size_t layers() const { return units().size() - (has_root_ ? 1 : 0); }
   Communicator& shard_group() { return mesh_ == nullptr ? comm() : mesh_->along("shard"); }
   int64_t unit_bytes(size_t unit) const { return units()[unit]->parameter.data().bytes(); }
+  int64_t parameters_built() const;
   int64_t layers_in_flight(bool two) const;
   int64_t whole_gradients_peak() const;
 

@@ -24,6 +24,9 @@ struct MemoryFormula {
   int64_t optimizer = 0;
   int64_t parameters_peak = 0;  // within a step, after a first one
   int64_t gradients_peak = 0;
+  /// While the strategy is made of a model whose parameters are deferred: in fsdp and hsdp, which build unit by unit, the shards of the
+  /// units so far and the whole one that is being cut. At most `parameters_peak`.
+  int64_t parameters_built = 0;
   /// The largest reductions of gradients, one per group of ranks: of how many elements, and over what they come.
   struct Reduction {
     Operation operation = Operation::AllReduce;

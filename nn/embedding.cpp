@@ -6,7 +6,7 @@
 namespace ringlet {
 
 Embedding::Embedding(int64_t rows, int64_t embed_dim, DType dtype)
-    : weight_(add_parameter("weight", Tensor::zeros({rows, embed_dim}, dtype, Category::Parameters))) {}
+    : weight_(add_parameter("weight", {rows, embed_dim}, dtype)) {}
 
 Var Embedding::forward(const Tensor& ids) {
   return hooked([&] { return embedding(weight_, ids); });

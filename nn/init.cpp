@@ -16,8 +16,9 @@ void init_gpt2(Module& model, int64_t layers, uint64_t seed) {
   for (const NamedParameter& parameter : model.parameters()) {
     if (parameter.var.rank() >= 2) {
       const bool ends_branch = parameter.name.ends_with("c_proj.weight");
+      const double deviation = kInitStandardDeviation * (ends_branch ? residual_scale : 1.0);
       Tensor weight = parameter.var.data();
-      init_normal(weight, seed, parameter.name, kInitStandardDeviation * (ends_branch ? residual_scale : 1.0));
+      weight.begin_with([seed, deviation, name = parameter.name](Tensor& flat) { init_normal(flat, seed, name, deviation); });
     }
   }
 }

@@ -6,8 +6,8 @@
 namespace ringlet {
 
 LayerNorm::LayerNorm(int64_t embed_dim, bool bias, double eps, DType dtype)
-    : gamma_(add_parameter("weight", Tensor::full({embed_dim}, 1.0, dtype, Category::Parameters))),
-      beta_(bias ? add_parameter("bias", Tensor::zeros({embed_dim}, dtype, Category::Parameters)) : Var()),
+    : gamma_(add_parameter("weight", {embed_dim}, dtype, 1.0)),
+      beta_(bias ? add_parameter("bias", {embed_dim}, dtype) : Var()),
       eps_(eps) {}
 
 Var LayerNorm::forward(const Var& x_in) {

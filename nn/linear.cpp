@@ -6,8 +6,7 @@
 namespace ringlet {
 
 Linear::Linear(int64_t in, int64_t out, bool bias, DType dtype)
-    : weight_(add_parameter("weight", Tensor::zeros({in, out}, dtype, Category::Parameters))),
-      bias_(bias ? add_parameter("bias", Tensor::zeros({out}, dtype, Category::Parameters)) : Var()) {}
+    : weight_(add_parameter("weight", {in, out}, dtype)), bias_(bias ? add_parameter("bias", {out}, dtype) : Var()) {}
 
 Var Linear::forward(const Var& x_in) {
   return hooked(x_in, [&](const Var& x) {

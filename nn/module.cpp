@@ -111,6 +111,11 @@ Var Module::add_parameter(std::string name, Tensor initial) {
   return add_parameter(std::move(name), Var(std::move(initial), true));
 }
 
+Var Module::add_parameter(std::string name, const Shape& shape, DType dtype, double value) {
+  return add_parameter(std::move(name),
+                       Tensor::deferred(shape, dtype, Category::Parameters, [value](Tensor& flat) { flat.fill(value); }));
+}
+
 Var Module::add_parameter(std::string name, Var shared) {
   require_new(name);
   check(shared.defined() && shared.is_leaf(), "module: parameter {} must be a leaf", name);

@@ -70,6 +70,8 @@ class Module {
  protected:
   /// Registers a trainable parameter; the variable is returned to be kept as a member.
   Var add_parameter(std::string name, Tensor initial);
+  /// The same, all elements `value`; and deferred: it takes memory when it is used, or is given another (FlatParameter).
+  Var add_parameter(std::string name, const Shape& shape, DType dtype, double value = 0.0);
   /// Registers a variable that exists already: shared with another module, or under a second name.
   Var add_parameter(std::string name, Var shared);
   Tensor add_buffer(std::string name, Tensor initial);

@@ -11,6 +11,13 @@ namespace {
 
 bool on_host(Device device) { return device.kind == Device::Kind::Cpu; }
 
+size_t bytes_of(const Shape& shape, DType dtype) {
+  int64_t bytes = 0;
+  check(!__builtin_mul_overflow(shape.numel(), static_cast<int64_t>(size_of(dtype)), &bytes),
+        "Tensor::empty: more bytes than an int64 can count, {} of {}", shape, dtype);
+  return static_cast<size_t>(bytes);
+}
+
 void zero_bytes(Device device, void* to, size_t bytes) {
   if (bytes == 0) {
     return;
@@ -28,10 +35,7 @@ Tensor::Tensor(std::shared_ptr<Storage> storage, const Shape& shape, const Shape
     : storage_(std::move(storage)), shape_(shape), strides_(strides), offset_(offset), numel_(shape.numel()), dtype_(dtype) {}
 
 Tensor Tensor::made(const Shape& shape, DType dtype, Category category, const std::shared_ptr<Allocator>& owner) {
-  int64_t bytes = 0;
-  check(!__builtin_mul_overflow(shape.numel(), static_cast<int64_t>(size_of(dtype)), &bytes),
-        "Tensor::empty: more bytes than an int64 can count, {} of {}", shape, dtype);
-  return {std::make_shared<Storage>(static_cast<size_t>(bytes), category, owner), shape, shape.contiguous_strides(), 0, dtype};
+  return {std::make_shared<Storage>(bytes_of(shape, dtype), category, owner), shape, shape.contiguous_strides(), 0, dtype};
 }
 
 Tensor Tensor::empty(const Shape& shape, DType dtype, Category category) {
@@ -52,6 +56,11 @@ Tensor Tensor::zeros(Device device, const Shape& shape, DType dtype, Category ca
   Tensor made = empty(device, shape, dtype, category);
   zero_bytes(device, made.storage_->data(), made.storage_->bytes());
   return made;
+}
+
+Tensor Tensor::deferred(const Shape& shape, DType dtype, Category category, Fill fill) {
+  return {std::make_shared<Storage>(bytes_of(shape, dtype), category, std::move(fill)), shape, shape.contiguous_strides(), 0,
+          dtype};
 }
 
 Tensor Tensor::from_bytes(const void* values, int64_t count, const Shape& shape, DType dtype) {
@@ -91,10 +100,24 @@ void Tensor::require_on_host(std::string_view who) const {
 
 void Tensor::require_bytes() const {
   check(defined(), "Tensor: undefined, it has no elements");
+  if (storage_->deferred()) {
+    make_elements();
+  }
   check(!storage_->released(),
         "Tensor: its storage is released, got a read or write of shape {}; a sharded parameter has its elements "
         "while its layer computes, or while it is summoned",
         shape_);
+}
+
+bool Tensor::is_whole_storage() const {
+  return is_contiguous() && numel_ * static_cast<int64_t>(size_of(dtype_)) == static_cast<int64_t>(storage_->bytes());
+}
+
+void Tensor::make_elements() const {
+  const Fill fill = storage_->begin();
+  const Shape all{static_cast<int64_t>(storage_->bytes() / size_of(dtype_))};
+  Tensor flat(storage_, all, all.contiguous_strides(), 0, dtype_);
+  fill(flat);
 }
 
 const std::byte* Tensor::raw_data() const {
@@ -195,6 +218,17 @@ void Tensor::zero() {
   }
 }
 
+void Tensor::begin_with(Fill fill) {
+  require_contiguous("begin_with");
+  if (deferred()) {
+    check(is_whole_storage(), "Tensor::begin_with: a deferred tensor begins as a whole, got a view of shape {}", shape_);
+    storage_->defer(std::move(fill));
+  } else {
+    Tensor flat = view({numel_});
+    fill(flat);
+  }
+}
+
 void Tensor::read_bytes(std::byte* to) const {
   require_contiguous("read_bytes");
   if (numel_ > 0) {
@@ -216,7 +250,11 @@ void Tensor::copy_from(const Tensor& source) {
   if (numel_ == 0) {
     return;
   }
-  if (source.device() == device()) {
+  if (source.deferred() && source.is_whole_storage() && source.dtype() == dtype_ && is_contiguous() &&
+      !shares_storage(source)) {
+    Tensor flat = view({numel_});
+    source.storage_->fill()(flat);
+  } else if (source.device() == device()) {
     copy_within_device(source);
   } else {
     copy_across_devices(source);

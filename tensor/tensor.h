@@ -30,6 +30,10 @@ class Tensor {
   static Tensor zeros(Device device, const Shape& shape, DType dtype = DType::F32, Category category = Category::Activations);
   static Tensor zeros(const Shape& shape, DType dtype = DType::F32, Category category = Category::Activations);
   static Tensor full(const Shape& shape, double value, DType dtype = DType::F32, Category category = Category::Activations);
+  /// Takes no memory until an element is read or written through any view: then `fill` makes them all, in the memory of the allocator
+  /// that was current here. Copied before that, it stays as it is, and `fill` writes to where the copy lies: so a model can be laid out
+  /// and cut into pieces without ever being whole.
+  static Tensor deferred(const Shape& shape, DType dtype, Category category, Fill fill);
   /// Copies `values`, whose number must be that of `shape`.
   template <typename T>
   static Tensor from(std::span<const T> values, const Shape& shape);
@@ -90,6 +94,7 @@ class Tensor {
   /// was saved for backward holds. With `changed` the content will be another, and the version grows.
   std::byte* refill_storage(bool changed);
   bool released() const { return storage_ != nullptr && storage_->released(); }
+  bool deferred() const { return storage_ != nullptr && storage_->deferred(); }
   /// The only element, as a double. Throws unless there is exactly one. Waits for the device, as the next two do.
   double item() const;
   /// Element `i` in row-major order, as a double. For tests and messages: slow.
@@ -124,6 +129,9 @@ class Tensor {
   void copy_from(const Tensor& source);
   /// All bits zero. Throws unless contiguous.
   void zero();
+  /// The elements that `fill` writes: at once, or where they are deferred, in place of what they would have begun with. Throws unless
+  /// contiguous; a deferred tensor only as a whole.
+  void begin_with(Fill fill);
   /// The bytes of the elements into, or out of, `bytes()` bytes of host memory; waits for a device. Throws unless contiguous.
   void read_bytes(std::byte* to) const;
   void write_bytes(const std::byte* from);
@@ -139,6 +147,8 @@ class Tensor {
   static Tensor made(const Shape& shape, DType dtype, Category category, const std::shared_ptr<Allocator>& owner);
   static Tensor from_bytes(const void* values, int64_t count, const Shape& shape, DType dtype);
   void require_bytes() const;
+  bool is_whole_storage() const;
+  void make_elements() const;
 
   std::shared_ptr<Storage> storage_;
   Shape shape_;

@@ -51,9 +51,7 @@ TrainingRun::TrainingRun(const TrainConfig& config, const TrainingData& data, Co
       loader_(*data.dataset, config.micro_batches(world.size()), config.model.seq_len, world.rank(), world.size(),
               config.parallel.reduce_every_micro_batch),
       guard_(config.guard),
-      run_id_(new_run_id(world)) {
-  Allocator::current()->reset_peaks();  // of the time in which the model stood beside its flat parameters
-}
+      run_id_(new_run_id(world)) {}
 
 void TrainingRun::train_until(int64_t last, Observer& observer, Recovery* recovery) {
   NoRecovery none;
@@ -102,12 +100,15 @@ std::vector<std::string> TrainingRun::load(const std::string& path) {
 
 // Parameters are a function of the seed, the optimizer begins with zeros: what was can be made again, and nobody needs to keep it.
 void TrainingRun::start_over() {
-  TrainingRun fresh(config_, data_, world_);
-  const std::vector<StatePiece> from = fresh.parallel().state(), to = parallel_->state();
-  for (size_t i = 0; i < to.size(); ++i) {
-    Tensor data = to[i].data;
-    data.copy_from(from[i].data);
+  {
+    TrainingRun fresh(config_, data_, world_);
+    const std::vector<StatePiece> from = fresh.parallel().state(), to = parallel_->state();
+    for (size_t i = 0; i < to.size(); ++i) {
+      Tensor data = to[i].data;
+      data.copy_from(from[i].data);
+    }
   }
+  Allocator::current()->reset_peaks();  // of the time in which two runs stood side by side
   parallel_->adopt_state(0);
   guard_.restore(GuardState{});
   step_ = 0;

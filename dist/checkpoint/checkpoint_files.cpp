@@ -31,6 +31,37 @@ int64_t first_not_finite(std::span<const std::byte> elements, Word exponent) {
   return -1;
 }
 
+// What of a file in parts is its header.
+void add_to_head(std::span<const std::byte> part, std::vector<std::byte>& head) {
+  for (size_t wanted = 0; (wanted = safetensors_head_bytes(head)) > head.size() && !part.empty();) {
+    const size_t taken = std::min(wanted - head.size(), part.size());
+    head.insert(head.end(), part.begin(), part.begin() + static_cast<std::ptrdiff_t>(taken));
+    part = part.subspan(taken);
+  }
+}
+
+void check_entries(const SafetensorsHeader& header, const Manifest& manifest, int rank, const std::string& path) {
+  std::map<std::string, SafetensorsEntry> entries;
+  for (const SafetensorsEntry& entry : header.tensors) {
+    entries.emplace(entry.name, entry);
+  }
+  size_t expected = 0;
+  for (const TensorRecord& tensor : manifest.tensors) {
+    for (const PieceRecord& piece : tensor.pieces) {
+      if (piece.rank == rank && piece.count > 0) {
+        const auto found = entries.find(entry_name(tensor.kind, tensor.name, piece.begin, piece.count == tensor.shape.numel()));
+        check<DataError>(found != entries.end() && found->second.dtype == tensor.dtype && found->second.begin == piece.offset &&
+                             found->second.shape.numel() == piece.count,
+                         "{}: must hold {} elements of {} {} at byte {} as its manifest says", path, piece.count, tensor.kind,
+                         tensor.name, piece.offset);
+        ++expected;
+      }
+    }
+  }
+  check<DataError>(entries.size() == expected, "{}: must hold the {} tensors of its manifest, got {}", path, expected,
+                   entries.size());
+}
+
 }  // namespace
 
 void check_finite(std::string_view who, DType dtype, std::span<const std::byte> elements) {
@@ -76,38 +107,32 @@ WrittenShard write_shard(FileCalls& calls, const std::string& path, std::span<co
   return written;
 }
 
-std::vector<std::byte> read_shard(const std::string& directory, const Manifest& manifest, int rank, HashKind kind) {
+void read_shard(const std::string& directory, const Manifest& manifest, int rank, HashKind kind, const SeePart& see) {
   const ShardRecord& record = manifest.shards[static_cast<size_t>(rank)];
   const std::string path = directory + "/" + record.file;
-  std::vector<std::byte> bytes = read_regular_file(path, record.bytes);
-  check<DataError>(static_cast<int64_t>(bytes.size()) == record.bytes, "{}: must be {} bytes long, got {}: it is truncated",
-                   path, record.bytes, bytes.size());
   const bool fast = kind == HashKind::Fast;
-  const std::string hash = fast ? hex_of(hash_bytes(bytes)) : sha256(bytes);
+  Sha256 sha256;
+  StreamHash xxh3;
+  std::vector<std::byte> head;
+  const int64_t length = read_in_parts(path, record.bytes, [&](int64_t offset, std::span<const std::byte> part) {
+    fast ? xxh3.update(part) : sha256.update(part);
+    add_to_head(part, head);
+    see(offset, part);
+  });
+  check<DataError>(length == record.bytes, "{}: must be {} bytes long, got {}: it is truncated", path, record.bytes, length);
+  const std::string hash = fast ? hex_of(xxh3.value()) : sha256.finish();
   const std::string& wanted = fast ? record.xxh3 : record.sha256;
   check<DataError>(hash == wanted, "{}: its {} must be {}, got {}: it has been altered", path, fast ? "xxHash3" : "SHA-256",
                    wanted, hash);
+  check_entries(parse_safetensors_header(head, record.bytes, path), manifest, rank, path);
+}
 
-  std::map<std::string, SafetensorsEntry> entries;
-  for (SafetensorsEntry& entry : parse_safetensors_header(bytes, record.bytes, path).tensors) {
-    entries.emplace(entry.name, entry);
+void copy_common(int64_t offset, std::span<const std::byte> part, int64_t begin, int64_t count, std::byte* to) {
+  const int64_t from = std::max(offset, begin);
+  const int64_t end = std::min(offset + static_cast<int64_t>(part.size()), begin + count);
+  if (from < end) {
+    std::memcpy(to + (from - begin), part.data() + (from - offset), static_cast<size_t>(end - from));
   }
-  size_t expected = 0;
-  for (const TensorRecord& tensor : manifest.tensors) {
-    for (const PieceRecord& piece : tensor.pieces) {
-      if (piece.rank == rank && piece.count > 0) {
-        const auto found = entries.find(entry_name(tensor.kind, tensor.name, piece.begin, piece.count == tensor.shape.numel()));
-        check<DataError>(found != entries.end() && found->second.dtype == tensor.dtype && found->second.begin == piece.offset &&
-                             found->second.shape.numel() == piece.count,
-                         "{}: must hold {} elements of {} {} at byte {} as its manifest says", path, piece.count, tensor.kind,
-                         tensor.name, piece.offset);
-        ++expected;
-      }
-    }
-  }
-  check<DataError>(entries.size() == expected, "{}: must hold the {} tensors of its manifest, got {}", path, expected,
-                   entries.size());
-  return bytes;
 }
 
 }  // namespace ringlet

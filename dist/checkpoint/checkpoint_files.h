@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "dist/checkpoint/checkpoint_manifest.h"
+#include "dist/checkpoint/durable_file.h"
 #include "dist/checkpoint/file_calls.h"
 #include "tensor/shape.h"
 
@@ -44,9 +45,11 @@ WrittenShard write_shard(FileCalls& calls, const std::string& path, std::span<co
 /// By which of the manifest's hashes a file is compared: every bit and any intent, or every accident at ten times the speed.
 enum class HashKind : uint8_t { Sha256, Fast };
 
-/// The bytes of the file of rank `rank` in `directory`, after its length, its hash and everything that its own header says have
-/// been compared with the manifest.
-std::vector<std::byte> read_shard(const std::string& directory, const Manifest& manifest, int rank,
-                                  HashKind kind = HashKind::Sha256);
+/// Shows the file of rank `rank` in `directory` to `see`, in parts, once. Afterwards its length, its hash and everything that its own
+/// header says have been compared with the manifest: `see` may only put aside what it is shown until this returns without a DataError.
+void read_shard(const std::string& directory, const Manifest& manifest, int rank, HashKind kind, const SeePart& see);
+
+/// Copies what a part of a file that begins at `offset` has of the file's bytes [begin, begin + count), which go to `to`.
+void copy_common(int64_t offset, std::span<const std::byte> part, int64_t begin, int64_t count, std::byte* to);
 
 }  // namespace ringlet

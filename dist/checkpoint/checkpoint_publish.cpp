@@ -83,9 +83,9 @@ void copy_checkpoint(FileCalls& calls, const std::string& path, const std::strin
   remove_tree(calls, temporary);
   make_directory(calls, temporary);
   for (const ShardRecord& shard : manifest.shards) {
-    const std::vector<std::byte> bytes = read_shard(path, manifest, shard.rank);
     DurableFile file(calls, temporary + "/" + shard.file);
-    file.write(bytes);
+    read_shard(path, manifest, shard.rank, HashKind::Sha256,
+               [&](int64_t, std::span<const std::byte> part) { file.write(part); });
     file.sync_and_close();
   }
   publish_checkpoint(calls, dir, manifest.step, text);

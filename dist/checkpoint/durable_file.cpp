@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <system_error>
@@ -78,7 +79,8 @@ void DurableFile::sync_and_close() {
   must(calls_, {.kind = Kind::Close, .path = path_, .descriptor = std::exchange(descriptor_, -1)});
 }
 
-std::vector<std::byte> read_regular_file(const std::string& path, int64_t max_bytes) {
+int64_t read_in_parts(const std::string& path, int64_t max_bytes, const SeePart& see) {
+  constexpr int64_t kPart = 1 << 20;
   const Descriptor file(path);  // a pipe without a writer must not block
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) {
@@ -88,16 +90,24 @@ std::vector<std::byte> read_regular_file(const std::string& path, int64_t max_by
                    S_ISDIR(status.st_mode) ? "directory" : "pipe or a device");
   check<DataError>(status.st_size <= max_bytes, "{}: must be at most {} bytes long, got {}", path, max_bytes,
                    static_cast<int64_t>(status.st_size));
-  std::vector<std::byte> bytes(static_cast<size_t>(status.st_size));
-  size_t filled = 0;
-  while (filled < bytes.size()) {
-    const ssize_t got = ::read(file.get(), bytes.data() + filled, bytes.size() - filled);
+  const auto length = static_cast<int64_t>(status.st_size);
+  std::vector<std::byte> part(static_cast<size_t>(std::min(length, kPart)));
+  for (int64_t seen = 0; seen < length;) {
+    const ssize_t got = ::read(file.get(), part.data(), static_cast<size_t>(std::min(length - seen, kPart)));
     if (got < 0 && errno != EINTR) {
       fail_at(path, "read", errno);
     }
-    check<DataError>(got != 0, "{}: {} bytes were announced, got {}", path, bytes.size(), filled);
-    filled += static_cast<size_t>(got < 0 ? 0 : got);
+    check<DataError>(got != 0, "{}: {} bytes were announced, got {}", path, length, seen);
+    see(seen, std::span(part).first(static_cast<size_t>(std::max<ssize_t>(got, 0))));
+    seen += std::max<ssize_t>(got, 0);
   }
+  return length;
+}
+
+std::vector<std::byte> read_regular_file(const std::string& path, int64_t max_bytes) {
+  std::vector<std::byte> bytes;
+  read_in_parts(path, max_bytes,
+                [&](int64_t, std::span<const std::byte> part) { bytes.insert(bytes.end(), part.begin(), part.end()); });
   return bytes;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -33,8 +34,13 @@ class DurableFile {
   int descriptor_;
 };
 
-/// The content of a regular file of at most `max_bytes`. A link, a directory, a pipe or a device is refused without waiting on
-/// it.
+/// A part of a file, and where in it that begins.
+using SeePart = std::function<void(int64_t offset, std::span<const std::byte> bytes)>;
+
+/// Shows a regular file of at most `max_bytes` to `see`, from front to back, in parts of at most 1 MiB, the only memory that it takes.
+/// Returns its length. A link, a directory, a pipe or a device is refused without waiting on it.
+int64_t read_in_parts(const std::string& path, int64_t max_bytes, const SeePart& see);
+/// The content of such a file.
 std::vector<std::byte> read_regular_file(const std::string& path, int64_t max_bytes);
 
 /// Makes the entries of a directory durable: new names, renames.

@@ -16,16 +16,16 @@ std::vector<LogicalTensor> read_logical_tensors(const std::string& path, const M
     tensors.push_back({record.kind, record.name, record.shape, record.dtype, std::vector<std::byte>(bytes)});
   }
   for (const ShardRecord& shard : manifest.shards) {
-    const std::vector<std::byte> file = read_shard(path, manifest, shard.rank, kind);
-    for (size_t i = 0; i < tensors.size(); ++i) {
-      for (const PieceRecord& piece : manifest.tensors[i].pieces) {
-        const size_t item = size_of(tensors[i].dtype);
-        if (piece.rank == shard.rank && piece.count > 0) {
-          std::memcpy(tensors[i].bytes.data() + static_cast<size_t>(piece.begin) * item, file.data() + piece.offset,
-                      static_cast<size_t>(piece.count) * item);
+    read_shard(path, manifest, shard.rank, kind, [&](int64_t offset, std::span<const std::byte> part) {
+      for (size_t i = 0; i < tensors.size(); ++i) {
+        const auto item = static_cast<int64_t>(size_of(tensors[i].dtype));
+        for (const PieceRecord& piece : manifest.tensors[i].pieces) {
+          if (piece.rank == shard.rank) {
+            copy_common(offset, part, piece.offset, piece.count * item, tensors[i].bytes.data() + piece.begin * item);
+          }
         }
       }
-    }
+    });
   }
   return tensors;
 }

@@ -146,6 +146,11 @@ std::string make_safetensors_header(SafetensorsHeader& header) {
   return length + text;
 }
 
+size_t safetensors_head_bytes(std::span<const std::byte> head) {
+  const uint64_t length = head.size() < kLengthBytes ? 0 : read_length(head);
+  return kLengthBytes + (length <= kMaxHeader ? length : 0);
+}
+
 SafetensorsHeader parse_safetensors_header(std::span<const std::byte> file, int64_t file_bytes, std::string_view path) {
   check<DataError>(file_bytes >= static_cast<int64_t>(kLengthBytes) && file.size() >= kLengthBytes,
                    "{}: a safetensors file has at least 8 bytes, got {}", path, file_bytes);

@@ -34,6 +34,10 @@ struct SafetensorsHeader {
 /// one after another in the given order. Names must differ; dtypes that the format lacks do not exist here.
 std::string make_safetensors_header(SafetensorsHeader& header);
 
+/// Of a file that begins like `head`: how many bytes to read before `parse_safetensors_header`. As long as `head` has no length in it,
+/// those of the length; and no more where it claims to be longer than 100 MB.
+size_t safetensors_head_bytes(std::span<const std::byte> head);
+
 /// Reads and validates. `file` is the beginning of a file of `file_bytes` bytes that holds the header at least. A header that
 /// claims to be longer than 100 MB or than the file is refused before anything of that size is allocated. Throws `DataError`
 /// naming `path`.

@@ -1,6 +1,7 @@
 // A checkpoint holds the logical state: what is loaded is what was saved, whoever saved and whoever loads.
 #include <cstring>
 
+#include "dist/checkpoint/durable_file.h"
 #include "dist/sharded_checkpoint.h"
 #include "test/dist/temporary_directory.h"
 #include "test/dist/train_gpt.h"
@@ -157,6 +158,49 @@ TEST_CASE("parameters of 1, 3, 4 and 5 elements survive four ranks: saved, loade
       }
     }
   }
+}
+
+TEST_CASE("a file is read in parts of at most 1 MiB, and tensors that lie across them arrive whole", "[dist]") {
+  constexpr int64_t kNumel = 700'001;  // master and two moments of 2.7 MiB each, in one file
+  const TemporaryDirectory dir;
+  const auto value = [](const StatePiece& piece, int64_t i) {
+    return static_cast<float>(piece.begin + i) + (piece.kind == "master" ? 0.0F : 0.5F);
+  };
+  for (const int ranks : {1, 3}) {
+    auto wrong = per_rank<int64_t>(ranks);
+    run_ranks(ranks, [&](Communicator& comm) {
+      ToyModule module;
+      module.parameter("w", Tensor::zeros({kNumel}));
+      const auto parallel = make_strategy("zero1", module, nullptr, comm, {});
+      const std::vector<StatePiece> pieces = parallel->state();
+      if (ranks > 1) {
+        load_checkpoint(dir / "step_00000001", pieces, comm);
+      }
+      for (const StatePiece& piece : pieces) {
+        Tensor data = piece.data;
+        const std::span<float> held = data.mutable_span<float>();
+        for (int64_t i = 0; i < data.numel(); ++i) {
+          float& element = held[static_cast<size_t>(i)];
+          wrong[static_cast<size_t>(comm.rank())] += ranks > 1 && element != value(piece, i) ? 1 : 0;
+          element = value(piece, i);
+        }
+      }
+      if (ranks == 1) {
+        save_checkpoint(dir.path(), 1, pieces, {}, comm);
+      }
+    });
+    CHECK(wrong == std::vector<int64_t>(static_cast<size_t>(ranks), 0));
+  }
+  int64_t next = 0, parts = 0;
+  const std::string file = dir / "step_00000001/rank_00000.safetensors";
+  const int64_t bytes = read_in_parts(file, INT64_MAX, [&](int64_t offset, std::span<const std::byte> part) {
+    CHECK(offset == next);
+    CHECK(part.size() <= 1 << 20);
+    next += static_cast<int64_t>(part.size());
+    ++parts;
+  });
+  CHECK(next == bytes);
+  CHECK(parts >= 8);
 }
 
 TEST_CASE("frozen parameters and buffers are saved once and reach every rank [F6]", "[dist]") {

@@ -11,7 +11,8 @@ using namespace ringlet::test;
 namespace {
 
 struct Held {
-  MemoryLedger ledger, later;
+  MemoryLedger built, ledger, later;
+  uint64_t hash = 0;  // as built
   MemoryFormula formula;
 };
 
@@ -21,7 +22,8 @@ std::vector<Held> train_and_count(const TrainOptions& options) {
     Held& mine = held[static_cast<size_t>(comm.rank())];
     Gpt model(tiny_gpt(options));
     const auto parallel = make_strategy(options.strategy, model, comm, options.optimizer, options.parallel);
-    Allocator::current()->reset_peaks();  // while it is built, a model stands beside its flat parameter
+    mine.built = Allocator::current()->ledger();
+    mine.hash = parallel->parameter_hash();
     for (int64_t step = 0; step < 3; ++step) {
       train_step(*parallel, model, comm, options, step);
     }
@@ -100,6 +102,37 @@ TEST_CASE("parameters, gradients and optimizer hold what the formula says, to th
           CHECK(rank.formula.optimizer == expected.optimizer);
           CHECK(rank.formula.parameters_peak == expected.parameters_peak);
           CHECK(rank.formula.gradients_peak == expected.gradients_peak);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("a model is built unit by unit: the peak is the shards and one unit, to the byte, and the parameters are DDP's",
+          "[dist]") {
+  for (const bool tied : {false, true}) {
+    for (const int N : {1, 2, 3, 4, 8}) {
+      const uint64_t hash = train_and_count({.strategy = "ddp", .ranks = N, .tied_head = tied, .layers = 3}).front().hash;
+      for (const std::string& strategy : kStrategies) {
+        INFO(strategy << (tied ? " tied" : "") << " on " << N << " ranks");
+        const TrainOptions options{.strategy = strategy, .ranks = N, .micro_batches = N, .tied_head = tied, .layers = 3};
+        for (const Held& rank : train_and_count(options)) {
+          CHECK(rank.hash == hash);
+          CHECK(rank.built.of(Category::Parameters).live == rank.formula.parameters);
+          CHECK(rank.built.of(Category::Parameters).peak == rank.formula.parameters_built);
+          CHECK(rank.built.of(Category::Gradients).peak == rank.formula.gradients);
+          CHECK(rank.built.of(Category::Optimizer).peak == rank.formula.optimizer);
+          CHECK(rank.built.of(Category::Activations).peak == 0);
+          if (!tied && (strategy == "fsdp" || strategy == "hsdp")) {
+            const int shards = strategy == "hsdp" && N % 2 == 0 ? N / 2 : N;
+            const std::vector<int64_t> units = unit_bytes(tiny_gpt(options), shards);
+            int64_t expected = 0, kept = 0;
+            for (const int64_t unit : units) {
+              kept += unit / shards;
+              expected = std::max(expected, kept + unit);
+            }
+            CHECK(rank.formula.parameters_built == expected);
+          }
         }
       }
     }

@@ -171,6 +171,44 @@ TEST_CASE("shapes count, stride and broadcast", "[tensor]") {
   CHECK_THROWS_AS(Shape{}.rows(), Error);
 }
 
+TEST_CASE("a deferred tensor takes memory when an element is first read or written, and then has what it begins with",
+          "[tensor]") {
+  const AllocatorScope scope(std::make_shared<Allocator>());
+  const auto live = [] { return Allocator::current()->ledger().of(Category::Parameters).live; };
+  int fills = 0;
+  const auto counted = [&](double value) {
+    return [&fills, value](Tensor& flat) {
+      ++fills;
+      check_shape("fill", flat, {6});
+      flat.fill(value);
+    };
+  };
+  Tensor x = Tensor::deferred({2, 3}, DType::F32, Category::Parameters, counted(1.0));
+  const Tensor row = x.narrow(0, 1, 1);
+  CHECK(x.deferred());
+  CHECK_FALSE(x.released());
+  x.begin_with(counted(2.0));
+  CHECK(fills + live() == 0);
+
+  Tensor copy = Tensor::zeros({3, 2});
+  copy.view({2, 3}).copy_from(x);  // where the copy lies, and not in memory of its own
+  CHECK(copy.to_vector() == std::vector<double>(6, 2.0));
+  CHECK(live() == 0);
+  CHECK(copy.transpose(0, 1).numel() == 6);
+
+  CHECK(row.at(2) == 2.0);
+  CHECK(live() == 24);
+  CHECK(fills == 2);
+  CHECK_FALSE(x.deferred());
+  x.begin_with(counted(3.0));
+  CHECK(row.at(0) == 3.0);
+  CHECK(fills == 3);
+
+  const Tensor part = Tensor::deferred({6}, DType::F32, Category::Parameters, counted(4.0)).narrow(0, 1, 2);
+  CHECK_THROWS_WITH(Tensor(part).begin_with(counted(5.0)), Contains("a deferred tensor begins as a whole"));
+  CHECK(part.clone().at(1) == 4.0);
+}
+
 TEST_CASE("a released storage has no elements and costs no bytes; refilled, it keeps its version unless its content is new",
           "[tensor]") {
   const AllocatorScope scope(std::make_shared<Allocator>());
