@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <chrono>
+#include <cmath>
 
 #include "apps/training/failure.h"
 #include "apps/training/warm_heap.h"
@@ -39,11 +40,17 @@ StepRecord record_of(int64_t step, int64_t batch, const StepResult& result, doub
           .batch = batch};
 }
 
-void look_at_parameters(Strategy& parallel, StepRecord& record) {
+// Empty, or why what the update led to must not be kept: after the last step no loss would tell. All ranks find alike, for only where
+// their norms are equal is one believed.
+std::string look_at_parameters(Strategy& parallel, StepRecord& record) {
   record.param_norm = parallel.parameter_norm();
   record.param_hash = parallel.parameter_hash();
   const auto norm_bits = std::bit_cast<uint64_t>(record.param_norm);
   record.replicas_equal = parallel.replicas_equal(record.param_hash ^ mix64(norm_bits));  // both in one message
+  return record.replicas_equal && !std::isfinite(record.param_norm)
+             ? message("after an update with learning rate {} the parameters must be finite, got norm {}", record.lr,
+                       record.param_norm)
+             : "";
 }
 
 }  // namespace
@@ -74,10 +81,12 @@ int64_t train(Module& model, Strategy& parallel, const Loader& loader, Guard& gu
       const double lr = learning_rate(plan.schedule, parallel.updates()) * observer.lr_factor(step);
       parallel.step(lr);
       StepRecord record = record_of(step, batch, result, lr, meter);
-      look_at_parameters(parallel, record);
-      observer.on_step(record);  // log, metrics, checkpoint when due
-      objection = observer.objection();
-      done = step;
+      objection = look_at_parameters(parallel, record);
+      if (objection.empty()) {
+        observer.on_step(record);  // log, metrics, checkpoint when due
+        objection = observer.objection();
+        done = step;
+      }
     }
     if (!objection.empty()) {
       parallel.skip();
