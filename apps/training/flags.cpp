@@ -14,6 +14,18 @@ struct Flags::Parser {
   CLI::App app;
   std::string program;
   std::string group;
+  std::vector<std::string> marks;  // flags without a value
+
+  // CLI11 would take "--quiet=false" for a flag that is not there.
+  void refuse_values(int argc, const char* const* argv) const {
+    for (int i = 1; i < argc; ++i) {
+      const std::string word = argv[i];
+      const size_t equals = word.find('=');
+      check<UsageError>(equals == std::string::npos ||
+                            std::find(marks.begin(), marks.end(), word.substr(0, equals)) == marks.end(),
+                        "{}: takes no value, got '{}'", word.substr(0, equals), word.substr(std::min(word.size(), equals + 1)));
+    }
+  }
 
   Parser(const std::string& description, const std::string& name) : app(description, name), program(name) {}
 
@@ -134,9 +146,11 @@ void Flags::mark(const std::string& names, bool& target, bool value, const std::
       .add_flag_callback(
           names, [=, &target] { target = value; }, help)
       ->group(parser_->group);
+  parser_->marks.push_back(names);
 }
 
 std::optional<std::string> Flags::parse(int argc, const char* const* argv) {
+  parser_->refuse_values(argc, argv);
   try {
     parser_->app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {

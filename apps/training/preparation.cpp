@@ -40,6 +40,11 @@ ResumePoint resume_if_asked(TrainingRun& run, const TrainConfig& config, const s
   point.path = loaded.path;
   point.warnings.insert(point.warnings.end(), loaded.warnings.begin(), loaded.warnings.end());
   point.notes.insert(point.notes.end(), loaded.notes.begin(), loaded.notes.end());
+  for (const auto& [flag, at] : {std::pair("--spike-at", config.spike_at), std::pair("--nan-at", config.nan_at)}) {
+    if (at > 0 && at <= run.step()) {
+      point.warnings.push_back(message("{} {} changes nothing here: that step is done", flag, at));
+    }
+  }
   point.notes.push_back(message("{}, {} of {} steps done", point.path, run.step(), config.steps));
   return point;
 }

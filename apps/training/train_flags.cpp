@@ -201,6 +201,8 @@ void settle(TrainConfig& config, const Spelled& spelled, const Flags& flags) {
                     "--heads: must divide --embed-dim, got {} heads for width {}", config.model.heads, config.model.embed_dim);
   check<UsageError>(config.transport != "shm" || config.communication.algorithm == "auto",
                     "--transport: shm has algorithms of its own, got --algorithm {}", config.communication.algorithm);
+  check<UsageError>(config.backend != "nccl" || config.communication.algorithm == "auto",
+                    "--backend: nccl has algorithms of its own, got --algorithm {}", config.communication.algorithm);
   as_usage_error([&] { config.model.validate(); });
   as_usage_error([&] { config.schedule.validate(); });
 }

@@ -63,6 +63,9 @@ TEST_CASE("[P3] a flag takes its whole value or the program does not start", "[f
       {{"--trace", ""}, "--trace: takes a path"},
       {{"--algorithm", "star"}, "--algorithm: takes one of auto|direct|"},
       {{"--reduction-order", "T"}, "--reduction-order: takes one of canonical|any"},
+      {{"--quiet=false"}, "--quiet: takes no value, got 'false'"},
+      {{"--steps", "3", "--tied-head="}, "--tied-head: takes no value, got ''"},
+      {{"--backend", "nccl", "--algorithm", "ring"}, "--backend: nccl has algorithms of its own, got --algorithm ring"},
       {{"--transport", "shm", "--algorithm", "ring"}, "--transport: shm has algorithms of its own, got --algorithm ring"},
   };
   for (const Row& row : rows) {
@@ -150,6 +153,23 @@ TEST_CASE("a flag that changes nothing is told what it would need", "[flags]") {
       {{"--no-guard", "--retries", "1"}, {"--retries changes nothing here: it needs the guard"}},
       {{"--device", "cuda", "--tf32"}, {}},
       {{"--device", "cuda", "--tf32", "--bf16"}, {"--tf32 changes nothing here: it needs products of f32, without --bf16"}},
+      {{"--checkpoint-every", "0", "--checkpoint-dir", "d", "--keep-checkpoints", "2"},
+       {"--checkpoint-dir changes nothing here: it needs a checkpoint to be saved, and --checkpoint-every 0 alone saves none",
+        "--keep-checkpoints changes nothing here: it needs a checkpoint to be saved, and --checkpoint-every 0 alone saves none"}},
+      {{"--checkpoint-every", "0", "--checkpoint-end", "--checkpoint-dir", "d"}, {}},
+      {{"--checkpoint-every", "0", "--checkpoint-minutes", "1", "--checkpoint-async"}, {}},
+      {{"--allow-changes"}, {"--allow-changes changes nothing here: it needs --resume"}},
+      {{"--steps", "5", "--nan-at", "6"}, {"--nan-at changes nothing here: it needs at least as many --steps"}},
+      {{"--steps", "5", "--spike-at", "5"}, {}},
+      {{"--quiet", "--log-every", "2"}, {"--log-every changes nothing here: it needs the report, which --quiet and --json leave out"}},
+      {{"--quiet", "--json"}, {"--quiet changes nothing here: it needs the report, which --json leaves out"}},
+      {{"--corpus", "text", "--sample", "0", "--top-k", "3"}, {"--top-k changes nothing here: it needs --sample above 0"}},
+      {{"--corpus", "text", "--temperature", "0", "--top-k", "3"},
+       {"--top-k changes nothing here: it needs --temperature above 0"}},
+      {{"--corpus", "text", "--heldout-fraction", "0", "--eval-every", "3"},
+       {"--eval-every changes nothing here: it needs --heldout-fraction above 0"}},
+      {{"--corpus", "text", "--steps", "5", "--eval-every", "5"},
+       {"--eval-every changes nothing here: it needs more --steps, for the last is evaluated in any case"}},
   };
   for (const Row& row : rows) {
     std::vector<const char*> argv = {"gpt_e2e"};
