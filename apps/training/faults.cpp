@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdlib>
 #include <limits>
 #include <stdexcept>
 
+#include "apps/training/failure.h"
 #include "tensor/base/check.h"
 
 namespace ringlet {
@@ -32,13 +34,18 @@ Fault Fault::parse(const std::string& text) {
   Fault fault;
   size_t end = text.find(':');
   fault.what = text.substr(0, end);
-  check(std::find(kWhat.begin(), kWhat.end(), fault.what) != kWhat.end(), "RINGLET_FAULT: unknown fault '{}'", fault.what);
+  check<UsageError>(std::find(kWhat.begin(), kWhat.end(), fault.what) != kWhat.end(), "RINGLET_FAULT: unknown fault '{}'",
+                    fault.what);
   while (end != std::string::npos) {
     const size_t begin = end + 1;
     end = text.find(':', begin);
     const std::string part = text.substr(begin, end == std::string::npos ? end : end - begin);
-    const int number = std::atoi(part.substr(std::min(part.size(), size_t{5})).c_str());
-    check(part.starts_with("rank=") || part.starts_with("step="), "RINGLET_FAULT: takes rank=R and step=S, got '{}'", part);
+    const std::string digits = part.substr(std::min(part.size(), size_t{5}));
+    int number = 0;
+    const auto [rest, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    const bool whole = error == std::errc() && rest == digits.data() + digits.size() && number >= 0;
+    check<UsageError>(whole && (part.starts_with("rank=") || part.starts_with("step=")),
+                      "RINGLET_FAULT: takes rank=R and step=S, got '{}'", part);
     if (part[0] == 'r') {
       fault.rank = number;
     } else {
@@ -50,7 +57,7 @@ Fault Fault::parse(const std::string& text) {
 
 std::optional<Fault> Fault::from_environment() {
   const char* text = std::getenv("RINGLET_FAULT");
-  return text == nullptr ? std::nullopt : std::optional(parse(text));
+  return text == nullptr || *text == '\0' ? std::nullopt : std::optional(parse(text));
 }
 
 Faults::Faults(std::optional<Fault> fault, int rank, const Module& model, int64_t first_step)
@@ -102,8 +109,8 @@ void Faults::on_step(const StepRecord& record) {
   }
 }
 
-void Faults::before_start(int rank) {
-  if (const std::optional<Fault> fault = Fault::from_environment(); is_for(fault, rank) && fault->what == "absent") {
+void Faults::before_start(const std::optional<Fault>& fault, int rank) {
+  if (is_for(fault, rank) && fault->what == "absent") {
     pause_for_ever();
   }
 }

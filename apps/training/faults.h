@@ -17,7 +17,7 @@ namespace ringlet {
 ///   drift     after the step one parameter is another on this rank
 ///   hang      in the step this rank stops for ever             absent       it does so before MPI starts
 ///   nan-loss  this rank's loss of the step becomes NaN         nan-grad     one element of this rank's gradient does; both once
-/// Anything else is an `Error`. Unset, as in every real run, nothing happens.
+/// Anything else is a `UsageError`. Unset or empty, as in every real run, nothing happens.
 struct Fault {
   std::string what;
   int rank = -1;
@@ -35,7 +35,7 @@ class Faults final : public Observer {
   void on_step(const StepRecord& record) override;
   void on_rollback(int64_t step) override { now_->step = step + 1; }
   /// Where `rank` is what the launcher says.
-  static void before_start(int rank);
+  static void before_start(const std::optional<Fault>& fault, int rank);
   /// At other places: throws if the fault is `what`, here.
   static void at(const std::optional<Fault>& fault, const std::string& what, int rank);
 

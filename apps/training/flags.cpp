@@ -21,9 +21,9 @@ struct Flags::Parser {
     for (int i = 1; i < argc; ++i) {
       const std::string word = argv[i];
       const size_t equals = word.find('=');
-      check<UsageError>(equals == std::string::npos ||
-                            std::find(marks.begin(), marks.end(), word.substr(0, equals)) == marks.end(),
-                        "{}: takes no value, got '{}'", word.substr(0, equals), word.substr(std::min(word.size(), equals + 1)));
+      check<UsageError>(
+          equals == std::string::npos || std::find(marks.begin(), marks.end(), word.substr(0, equals)) == marks.end(),
+          "{}: takes no value, got '{}'", word.substr(0, equals), word.substr(std::min(word.size(), equals + 1)));
     }
   }
 

@@ -14,6 +14,7 @@
 
 #include "apps/training/exit_code.h"
 #include "apps/training/parent_death.h"
+#include "apps/training/standard_files.h"
 
 namespace ringlet {
 namespace {
@@ -47,10 +48,26 @@ extern "C" void pass_on(int signal) {
   }
 }
 
+// Both ends of a pipe that mpirun does not inherit, or -1.
+struct Pipe {
+  Pipe() {
+    if (pipe2(ends.data(), O_CLOEXEC) != 0) {
+      ends = {-1, -1};
+    }
+  }
+  int reading() const { return ends[0]; }
+  int writing() const { return ends[1]; }
+  std::array<int, 2> ends{};
+};
+
+// Where ranks tell that they have started: the file /proc/PID/fd/N of the launcher, a pipe. Empty where there is no /proc.
+constexpr const char* kLauncher = "RINGLET_LAUNCHER";
+
 // In the child. A process group of its own, so that the terminal's Ctrl-C reaches mpirun once, through us.
-[[noreturn]] void become_mpirun(int ranks, int argc, char** argv, int error_pipe) {
+[[noreturn]] void become_mpirun(int ranks, int argc, char** argv, int error_pipe, int output) {
   setpgid(0, 0);
   end_with_parent(SIGTERM);
+  dup2(output, STDOUT_FILENO);
   if (const int null = open("/dev/null", O_RDONLY); null >= 0) {
     dup2(null, STDIN_FILENO);  // a background group that reads the terminal is stopped
   }
@@ -92,16 +109,62 @@ int exit_code_of_job(int wait_status, int signal) {
   return WEXITSTATUS(wait_status);
 }
 
+namespace {
+
+// How the job ended, in one line where mpirun itself says nothing.
+void report(const char* program, int status, int code) {
+  if (code != to_int(ExitCode::SavedAfterSignal) && (job_signal == SIGTERM || job_signal == SIGHUP)) {
+    std::fprintf(stderr, "%s: ended by %s; a run goes on from its last checkpoint with --resume\n", program,
+                 job_signal == SIGTERM ? "SIGTERM" : "SIGHUP");
+  }
+  const int said = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  if (code == to_int(ExitCode::Unavailable) && said != code) {
+    std::fprintf(stderr, "%s: mpirun has started no rank (it says %d)\n", program, said);
+  } else if (job_signal == 0 && said >= 128) {
+    std::fprintf(stderr, "%s: a rank was killed (mpirun says %d): communication failed\n", program, said);
+  }
+}
+
+// mpirun's own failures, of which it returns 1 or a number that is no exit code of ours, are not those of ranks.
+int code_unless_none_started(int code, int status, const Pipe& started) {
+  char word = 0;
+  const bool ours = WIFEXITED(status) && WEXITSTATUS(status) != 1 && WEXITSTATUS(status) < 128;
+  const bool none = std::getenv(kLauncher) != nullptr && read(started.reading(), &word, 1) != 1;
+  return job_signal == 0 && !ours && none ? to_int(ExitCode::Unavailable) : code;
+}
+
+void listen_for_ranks(const Pipe& started) {
+  const std::string path = "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(started.writing());
+  fcntl(started.reading(), F_SETFL, O_NONBLOCK);
+  if (access(path.c_str(), W_OK) == 0) {
+    setenv(kLauncher, path.c_str(), 1);
+  } else {
+    unsetenv(kLauncher);
+  }
+}
+
+}  // namespace
+
+void tell_launcher_of_start() {
+  const char* path = std::getenv(kLauncher);
+  const int file = path == nullptr ? -1 : open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+  if (file >= 0) {
+    static_cast<void>(!write(file, "", 1));
+    close(file);
+  }
+}
+
 int launch(int ranks, int argc, char** argv) {
-  std::array<int, 2> error_pipe{};
-  if (pipe2(error_pipe.data(), O_CLOEXEC) != 0) {
+  const Pipe error_pipe, output, started;
+  if (error_pipe.reading() < 0 || output.reading() < 0 || started.reading() < 0) {
     std::fprintf(stderr, "%s: pipe: %s\n", argv[0], std::strerror(errno));
     return to_int(ExitCode::Unavailable);
   }
+  listen_for_ranks(started);
   std::fflush(nullptr);
   const pid_t process = fork();
   if (process == 0) {
-    become_mpirun(ranks, argc, argv, error_pipe[1]);
+    become_mpirun(ranks, argc, argv, error_pipe.writing(), output.writing());
   }
   job_process = process;
   struct sigaction action = {};
@@ -109,23 +172,21 @@ int launch(int ranks, int argc, char** argv) {
   for (const int signal : kForwarded) {
     sigaction(signal, &action, nullptr);
   }
-  close(error_pipe[1]);
+  close(error_pipe.writing());
+  close(output.writing());
   int error = 0;
-  if (process < 0 || read(error_pipe[0], &error, sizeof(error)) == static_cast<ssize_t>(sizeof(error))) {
+  if (process < 0 || read(error_pipe.reading(), &error, sizeof(error)) == static_cast<ssize_t>(sizeof(error))) {
     std::fprintf(stderr, "%s: cannot start mpirun: %s. Install Open MPI (Debian: apt-get install openmpi-bin)\n", argv[0],
                  std::strerror(process < 0 ? errno : error));
     return to_int(ExitCode::Unavailable);
   }
-  close(error_pipe[0]);
+  const int unprinted = relay(output.reading(), STDOUT_FILENO);  // mpirun would not tell that a disk is full
   const int status = wait_for(process);
-  const int code = exit_code_of_job(status, job_signal);
-  if (code != to_int(ExitCode::SavedAfterSignal) && (job_signal == SIGTERM || job_signal == SIGHUP)) {
-    std::fprintf(stderr, "%s: ended by %s; a run goes on from its last checkpoint with --resume\n", argv[0],
-                 job_signal == SIGTERM ? "SIGTERM" : "SIGHUP");
-  }
-  if (job_signal == 0 && (!WIFEXITED(status) || WEXITSTATUS(status) >= 128)) {
-    std::fprintf(stderr, "%s: a rank was killed (mpirun says %d): communication failed\n", argv[0],
-                 WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+  const int code = code_unless_none_started(exit_code_of_job(status, job_signal), status, started);
+  report(argv[0], status, code);
+  if (unprinted != 0) {
+    std::fprintf(stderr, "%s: %s: %s\n", argv[0], kNotPrinted, std::strerror(unprinted));
+    return code == to_int(ExitCode::Done) ? to_int(ExitCode::Data) : code;
   }
   return code;
 }

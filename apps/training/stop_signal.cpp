@@ -32,7 +32,7 @@ StopSignal::StopSignal(bool wanted) : wanted_(wanted) {
 
 StopSignal::~StopSignal() {
   if (wanted_) {
-    on_stop_signals(SIG_DFL);
+    on_stop_signals(first_signal == 0 ? SIG_DFL : SIG_IGN);  // what was saved after one is not undone by another
   }
 }
 

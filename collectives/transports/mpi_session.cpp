@@ -23,16 +23,23 @@ bool mpi_started() {
 void share_the_wire() { setenv("OMPI_MCA_btl_tcp_flags", "send,inplace", 0); }
 
 // Ours never call MPI from two threads at once.
-int wanted_level() {
+std::string_view named_level() {
   const char* text = std::getenv("RINGLET_MPI_THREAD_LEVEL");
-  if (text == nullptr) {
-    return MPI_THREAD_SERIALIZED;
-  }
-  check(std::string_view(text) == "funneled", "RINGLET_MPI_THREAD_LEVEL: takes funneled, got '{}'", text);
-  return MPI_THREAD_FUNNELED;
+  return text == nullptr ? "" : text;
+}
+
+int wanted_level() {
+  const std::string fault = mpi_environment_fault();
+  check(fault.empty(), "{}", fault);
+  return named_level().empty() ? MPI_THREAD_SERIALIZED : MPI_THREAD_FUNNELED;
 }
 
 }  // namespace
+
+std::string mpi_environment_fault() {
+  const std::string_view level = named_level();
+  return level.empty() || level == "funneled" ? "" : message("RINGLET_MPI_THREAD_LEVEL: takes funneled, got '{}'", level);
+}
 
 bool mpi_allows_threads() {
   int level = MPI_THREAD_SINGLE;

@@ -25,6 +25,9 @@ class MpiSession {
   int exceptions_ = 0;  // on their way when this was made
 };
 
+/// Why MPI will not be started, of what the environment says: empty, or a text. May be asked before.
+std::string mpi_environment_fault();
+
 /// Whether a thread beside the one that started MPI may call it: without, nothing across hosts overlaps with computation.
 bool mpi_allows_threads();
 

@@ -48,7 +48,8 @@ TEST_CASE("a fault on purpose is spelled strictly", "[failure]") {
   CHECK(fault.rank == 3);
   CHECK(fault.step == 12);
   CHECK(Fault::parse("kill").rank == -1);
-  for (const char* text : {"", "explode", "throw:3", "throw:rank"}) {
-    CHECK_THROWS_AS(Fault::parse(text), Error);
+  for (const char* text : {"", "explode", "throw:3", "throw:rank", "throw:rank=", "throw:rank=x", "kill:rank=1x",
+                           "kill:step=-1", "kill:step=99999999999"}) {
+    CHECK_THROWS_AS(Fault::parse(text), UsageError);
   }
 }
