@@ -4,9 +4,10 @@
 //
 //          whole while it is used      a rank keeps                           bytes sent per step and rank, T = 4P
 //   zero2  gradient                    4P + (4P master + 4P grad + 8P)/N      reduce_scatter, all_gather: 2(N−1)/N·T
-//   fsdp   gradient, parameters        (4P + 4P grad + 8P)/N                  two all_gathers, reduce_scatter: 3(N−1)/N·T
+//   fsdp   gradient, parameters        (4P + 4P grad + 8P)/N                  two all_gathers, reduce_scatter: (N−1)/N·(3T − K)
 //   hsdp   fsdp among S of the N ranks; the N/S replicas all_reduce the shards of the gradient.
 // and besides, while a layer computes: two units of what is whole, this layer's and its neighbour's that is on its way, and the root's.
+// K: bytes of the last two layers and the root, with which forward ends and backward begins; they are gathered once.
 //
 // A unit's parameters come by all_gather before its forward and again before its backward, a layer ahead (prefetch); its gradient
 // leaves by reduce_scatter when its backward is over, while the layer below computes (overlap). All of it is driven by module hooks
@@ -98,7 +99,7 @@ class Fsdp final : public DataParallel {
   void leave(size_t unit);
   void finish_sending();
   void advance_complete();
-  void root_begins(bool forward);
+  void begin_forward(bool backward_follows);
 
   bool shards_parameters() const { return kind_ != Kind::Zero2; }
   size_t layers() const { return units().size() - (has_root_ ? 1 : 0); }
@@ -116,6 +117,7 @@ class Fsdp final : public DataParallel {
   bool active_ = false;    // within a micro-batch or an evaluation
   bool training_ = false;  // the former
   bool reduces_ = false;
+  size_t next_forward_ = 0;      // layers below it have had theirs
   size_t sending_;               // the unit whose gradient is under way, or units().size()
   std::shared_ptr<Fsdp*> self_;  // the hooks know it weakly
 };

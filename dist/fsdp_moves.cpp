@@ -43,20 +43,20 @@ void Fsdp::begin_micro_batch(bool reduces) {
     pieces_[u].open = pieces_[u].left = false;
     pieces_[u].waiting = units()[u]->parameter.entries().size();
   }
-  plan_.begin(true);
-  root_begins(true);
+  begin_forward(true);
 }
 
 // [snippet: events]
 void Fsdp::forward_begins(size_t unit) {
   plan_.reach_forward(unit);
   await(unit);
-  check(!shards_parameters() || pieces_[unit].whole,
+  check(!shards_parameters() || (pieces_[unit].whole && unit >= next_forward_),
         "fsdp: layers must run in their order, each once per forward; got layer {} again or late", unit);
 }
 
 void Fsdp::forward_ends(size_t unit) {
-  if (options().reshard_after_forward || !training_) {
+  next_forward_ = unit + 1;
+  if (!training_ || !plan_.keeps(unit)) {
     give_back(unit);
   }
 }
@@ -157,18 +157,17 @@ void Fsdp::give_back(size_t unit) {
   }
 }
 
-void Fsdp::root_begins(bool forward) {
+void Fsdp::begin_forward(bool backward_follows) {
+  next_forward_ = 0;
+  plan_.begin(backward_follows);
   if (has_root_) {
-    const size_t root = layers();
-    forward ? plan_.reach_forward(root) : plan_.reach_backward(root);
-    await(root);
+    plan_.reach_forward(layers());
+    await(layers());
   }
 }
 
 void Fsdp::begin_backward() {
   if (has_root_) {
-    forward_ends(layers());
-    root_begins(false);
     open_gradient(layers());
   }
 }
@@ -196,8 +195,7 @@ void Fsdp::idle_backward() {
 
 void Fsdp::begin_evaluation() {
   active_ = true;
-  plan_.begin(false);
-  root_begins(true);
+  begin_forward(false);
 }
 
 void Fsdp::end_evaluation() {

@@ -18,16 +18,11 @@ LayerPlan::LayerPlan(const Shape& shape, Act gather, Act leave)
     }
   }
   forward_length_ = moves_.size();
-  const bool again = shape.gathers && shape.gathers_again;
-  if (again && shape.root) {
-    add(true, m, backward_);
-  }
+  const size_t ahead = shape.prefetch ? 1 : 0;
+  kept_ = shape.gathers_again ? 1 + ahead : m;
   for (size_t i = m; i-- > 0;) {
-    if (again && backward_[i] == 0) {
-      add(true, i, backward_);
-    }
-    if (again && shape.prefetch && i > 0) {
-      add(true, i - 1, backward_);
+    if (shape.gathers && i >= ahead && !keeps(i - ahead)) {
+      add(true, i - ahead, backward_);
     }
     add(false, i, leave_);
   }

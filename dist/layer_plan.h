@@ -4,8 +4,9 @@
 //
 // Layers 0 … m−1 run in this order; a root, where there is one, is needed from the first to the last. Forward:
 //   gather root, gather 0, gather 1, …                             with prefetch the list is one layer ahead of what computes
-// Backward, with prefetch:
-//   gather root, gather m−1, gather m−2, leave m−1, gather m−3, leave m−2, …, leave 0, leave root
+// Backward begins where forward ends, so the root and the last layer stay whole between them, and with prefetch the one before it: as many
+// as are whole at a time anyhow. Then, with prefetch:
+//   leave m−1, gather m−3, leave m−2, gather m−4, leave m−3, …, leave 0, leave root
 #pragma once
 
 #include <cstddef>
@@ -29,6 +30,9 @@ class LayerPlan {
   /// `leave` is called when a layer's gradient is complete and its parameters are no longer needed.
   LayerPlan(const Shape& shape, Act gather, Act leave);
 
+  /// Whether `unit` is whole from its forward to its backward.
+  bool keeps(size_t unit) const { return unit + kept_ >= shape_.layers; }
+
   /// Starts a micro-batch; without `backward`, an evaluation.
   void begin(bool backward);
   // Each goes on through the list as far as the event needs it; a place that lies behind is no event.
@@ -49,6 +53,7 @@ class LayerPlan {
   size_t length() const { return with_backward_ ? moves_.size() : forward_length_; }
 
   Shape shape_;
+  size_t kept_ = 0;  // layers
   Act gather_, leave_unit_;
   std::vector<Move> moves_;
   std::vector<size_t> forward_, backward_, leave_;  // the place of each unit's moves

@@ -74,28 +74,30 @@ TEST_CASE("a step of DDP or ZeRO-1 pays 2(N-1)/N of the gradient's bytes, whatev
   }
 }
 
-TEST_CASE("ZeRO-2 pays as much, and FSDP half as much again, two gathers in every micro-batch", "[communication]") {
-  const auto padded_units = [](int shards) {
+TEST_CASE("ZeRO-2 pays as much; FSDP a second gather in every micro-batch, of all but the last two layers", "[communication]") {
+  const auto padded = [](std::initializer_list<int64_t> units, int shards) {
     int64_t bytes = 0;
-    for (const int64_t numel : {2560, 12576, 12576, 2112}) {  // the embeddings, two blocks, the head
+    for (const int64_t numel : units) {
       bytes += 4 * ((numel + shards - 1) / shards * shards);
     }
     return bytes;
   };
+  const auto whole = [&](int shards) { return padded({2560, 12576, 12576, 2112}, shards); };  // embeddings, two blocks, head
+  const auto gathered = [&](int shards) { return whole(shards) + padded({2560, 12576}, shards); };
   using Payload = std::map<Operation, int64_t>;
   for (const int N : {2, 3, 4, 8}) {
     INFO(N << " ranks");
-    const int64_t steps = 3, T = padded_units(N), micro_batches = (8 + N - 1) / N;
+    const int64_t steps = 3, T = whole(N), micro_batches = (8 + N - 1) / N;
     CHECK(payload_of_steps(books_of("zero2", N, steps), false) ==
           Payload{{Operation::ReduceScatter, steps * (N - 1) * T / N}, {Operation::AllGather, steps * (N - 1) * T / N}});
     CHECK(payload_of_steps(books_of("fsdp", N, steps), false) ==
           Payload{{Operation::ReduceScatter, steps * (N - 1) * T / N},
-                  {Operation::AllGather, steps * micro_batches * 2 * (N - 1) * T / N}});
+                  {Operation::AllGather, steps * micro_batches * (N - 1) * gathered(N) / N}});
   }
   // Two replicas of a copy that four ranks share, four pairs of ranks with the same shard: a row for each group.
-  const int64_t T = padded_units(4);
+  const int64_t T = whole(4);
   CHECK(payload_of_steps(books_of("hsdp", 8, 1), false) == Payload{{Operation::ReduceScatter, 2 * 3 * T / 4},
-                                                                   {Operation::AllGather, 2 * 2 * 3 * T / 4},
+                                                                   {Operation::AllGather, 2 * 3 * gathered(4) / 4},
                                                                    {Operation::AllReduce, 4 * T / 4}});
 }
 

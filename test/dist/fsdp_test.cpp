@@ -180,6 +180,11 @@ TEST_CASE("layers that run out of order, twice, or outside of themselves are err
   const std::vector<Row> rows{
       {[](ThreeLayers& m, const Var& x) { return m.b.forward(m.a.forward(x)) + sum(m.a.forward(x)); },
        "fsdp: layers must run in their order, each once per forward; got layer 0"},
+      {[](ThreeLayers& m, const Var& x) {
+         const Var y = m.b.forward(m.a.forward(x));
+         return m.c.forward(y) + m.c.forward(y);
+       },
+       "fsdp: layers must run in their order, each once per forward; got layer 2"},
       {[](ThreeLayers& m, const Var& x) { return in_order(m, x) + sum(m.a.weight()); }, "its storage is released"},
   };
   for (const Row& row : rows) {
