@@ -100,7 +100,7 @@ void MpiExchange::wait() {
     if (waited > options_.deadline) {
       give_up();
     }
-    if (asleep || polls % kPollsPerWatch == 0) {
+    if (polls % kPollsPerWatch == 0) {
       asleep = watch_(first_late().peer) && bytes_ >= kLong;
     }
     if (asleep) {
