@@ -49,6 +49,10 @@ constexpr bool is_rooted(Operation operation) {
   return operation == Operation::Broadcast || operation == Operation::Reduce || operation == Operation::Gather ||
          operation == Operation::Scatter || operation == Operation::GatherV || operation == Operation::ScatterV;
 }
+/// Only the root gives data.
+constexpr bool from_root(Operation operation) {
+  return operation == Operation::Broadcast || operation == Operation::Scatter || operation == Operation::ScatterV;
+}
 constexpr bool is_reduction(Operation operation) {
   return operation == Operation::Reduce || operation == Operation::AllReduce || operation == Operation::ReduceScatter ||
          operation == Operation::ReduceScatterV;

@@ -51,6 +51,8 @@ class Communicator {
   virtual std::string_view name() const = 0;
   /// What carries the bytes: "none", "messages", "mailbox", "shm".
   virtual std::string_view transport() const = 0;
+  /// How the transport works on this machine, for `--info`; empty where there is nothing to say.
+  virtual std::string transport_details() const { return {}; }
   /// "world", or for a part of it "world/COLOR".
   const std::string& group() const { return group_; }
   /// What the transport has sent or copied for this rank so far; nothing where it cannot tell.

@@ -35,7 +35,8 @@ std::string info_text(const Communicator& world, const ThreadChoice& threads) {
   text += message("kernels    our own, f32 and f64, compiled for that level, {}\n", openmp);
   text += message("threads    {}\n", threads.text(world.size()));
   text += message("MPI        {}, thread level {}\n", mpi_library(), MpiSession().thread_level());
-  text += message("transport  {}, backend {}\n", world.transport(), world.name());
+  const std::string details = world.transport_details();
+  text += message("transport  {}, backend {}{}{}\n", world.transport(), world.name(), details.empty() ? "" : "; ", details);
   text += message("CUDA       {}\n", cuda_text());
   text += message("NCCL       {}\n", nccl_description());
   return text;

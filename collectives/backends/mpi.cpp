@@ -4,6 +4,7 @@
 #include "collectives/backends/shared_memory.h"
 #include "collectives/transports/mpi_hosts.h"
 #include "collectives/transports/mpi_window.h"
+#include "collectives/transports/peer_memory.h"
 
 namespace ringlet {
 
@@ -17,7 +18,8 @@ MpiTransport mpi_transport_named(std::string_view name) {
 
 namespace {
 
-constexpr size_t kSpared = size_t{4} << 20;  // of the shared memory, for MPI's own files
+constexpr size_t kCopiedOnce = size_t{32} << 10;  // below, a call to the kernel costs more than a second copy
+constexpr size_t kSpared = size_t{4} << 20;       // of the shared memory, for MPI's own files
 
 bool there_is_room(size_t bytes) { return static_cast<int64_t>(bytes + kSpared) <= shared_window_space(); }
 
@@ -31,7 +33,9 @@ std::unique_ptr<Communicator> share_memory(std::unique_ptr<Communicator> message
     arena.prepare();
   }
   messages->barrier();
-  return make_shared_memory(arena, std::move(messages), options.deadline, options.compare_calls);
+  std::string why_not = why_no_peer_memory(arena, *messages);
+  const CopyOnce copy_once{.from_bytes = why_not.empty() ? kCopiedOnce : SIZE_MAX, .why_not = std::move(why_not)};
+  return make_shared_memory(arena, std::move(messages), options.deadline, options.compare_calls, copy_once);
 }
 
 // The ranks of each host share memory and hosts send messages, where hosts have equally many ranks; else there are only messages.

@@ -1,6 +1,7 @@
-// Collectives on buffers that stand in the arena already: every rank reads and writes those of the others where they are.
+// Collectives that read the buffers of the other ranks where they are, and copy nothing in.
 //
-// Two phases whatever the size: all are here, all are done. Memory sees each input read once and each output written once.
+// Two phases whatever the size: all are here, all are done. Buffers in the arena are read and written by everybody: memory sees each
+// input read once and each output written once. What only moves can be read in its rank's own memory too (peer_memory.h).
 #pragma once
 
 #include "collectives/call.h"
@@ -8,11 +9,12 @@
 
 namespace ringlet {
 
-/// Whether `call` is one of those: broadcast, all_gather, all_reduce, reduce, reduce_scatter.
+/// Whether `call` is one of those: not reduce_scatter_v and all_to_all_v.
 bool can_go_direct(const Call& call);
 
-/// Shows the others where this rank's buffers are, and carries the call out if all are in the arena; else does nothing but
-/// one phase, and returns false, on every rank alike. The call has been announced.
-bool go_direct(SharedStaging& shared, const Call& call);
+/// Shows the others where this rank's buffers are, and carries the call out if they can be reached: in the arena or, where this rank
+/// `lends` its memory, as all do or none, by reading there. Else returns false, on every rank alike, and the inputs are as they were.
+/// The call has been announced.
+bool go_direct(SharedStaging& shared, const Call& call, bool lends);
 
 }  // namespace ringlet

@@ -18,19 +18,25 @@ constexpr size_t kSmall = size_t{16} << 10;
 class SharedMemoryCommunicator : public Communicator {
  public:
   SharedMemoryCommunicator(SharedArena arena, std::unique_ptr<Communicator> messages, std::chrono::milliseconds deadline,
-                           bool compare_calls)
+                           bool compare_calls, CopyOnce copy_once)
       : Communicator(messages->rank(), messages->size(), messages->group()),
         group_hash_(hash_text(messages->group())),
         messages_(std::move(messages)),
         deadline_(deadline),
         shared_(std::move(arena), rank(), size(), deadline),
-        compare_calls_(compare_calls) {}
+        compare_calls_(compare_calls),
+        copy_once_(std::move(copy_once)) {}
 
   std::string_view name() const override { return messages_->name(); }
   std::string_view transport() const override { return "shm"; }
 
   std::optional<Moved> moved() const override { return Moved{.bytes = static_cast<int64_t>(shared_.copied())}; }
   std::shared_ptr<Arena> arena() const override { return heap_; }
+  std::string transport_details() const override {
+    return copy_once_.why_not.empty()
+               ? message("parts from {} KB are copied once, by process_vm_readv", copy_once_.from_bytes >> 10)
+               : message("all is copied in and out ({})", copy_once_.why_not);
+  }
 
   void look_after_peers() override { size() == 1 ? messages_->look_after_peers() : shared_.phases().look_for_the_failed(); }
 
@@ -46,7 +52,8 @@ class SharedMemoryCommunicator : public Communicator {
       shared_.phases().meet();
     } else {
       shared_.expect(call.out.bytes() * static_cast<size_t>(size()));
-      if (!goes_direct(call) || !go_direct(shared_, call)) {
+      const bool lends = reads_where_it_is(call);
+      if (!(lends || goes_direct(call)) || !go_direct(shared_, call, lends)) {
         (is_reduction(call.operation) ? reduce_through : move_through)(shared_, call);
       }
     }
@@ -65,11 +72,21 @@ class SharedMemoryCommunicator : public Communicator {
   std::unique_ptr<Communicator> do_split(int color, int key) override { return messages_->split(color, key); }
   const SharedArena& shared_arena() const { return shared_.arena(); }
   std::chrono::milliseconds deadline() const { return deadline_; }
+  const CopyOnce& copy_once() const { return copy_once_; }
 
  private:
   // Small ones are copied faster than two phases are met.
   bool goes_direct(const Call& call) const {
-    return shared_.arena().heap_bytes() > 0 && can_go_direct(call) && call.in.bytes() > kSmall;
+    return shared_.arena().heap_bytes() > 0 && can_go_direct(call) && part_bytes(call) > kSmall;
+  }
+  // What a rank gives or gets of another, as all ranks know it: of the V forms the mean.
+  size_t part_bytes(const Call& call) const {
+    const size_t all = static_cast<size_t>(agreed_count(call)) * size_of(call.in.dtype);
+    return has_counts(call.operation) ? all / static_cast<size_t>(size()) : all;
+  }
+  // Long ones are copied faster by the kernel than twice.
+  bool reads_where_it_is(const Call& call) const {
+    return !is_reduction(call.operation) && can_go_direct(call) && part_bytes(call) >= copy_once_.from_bytes;
   }
 
   uint64_t group_hash_;
@@ -77,6 +94,7 @@ class SharedMemoryCommunicator : public Communicator {
   std::chrono::milliseconds deadline_;
   SharedStaging shared_;
   bool compare_calls_;
+  CopyOnce copy_once_;
   std::shared_ptr<Arena> heap_ =
       shared_.arena().heap_bytes() == 0
           ? system_arena()
@@ -87,8 +105,9 @@ class SharedMemoryCommunicator : public Communicator {
 class SharedWorld final : public SharedMemoryCommunicator {
  public:
   SharedWorld(const SharedArena& arena, std::unique_ptr<Communicator> messages, std::chrono::milliseconds deadline,
-              bool compare_calls)
-      : SharedMemoryCommunicator(arena, std::move(messages), deadline, compare_calls), rooms_(arena, rank()) {
+              bool compare_calls, CopyOnce copy_once)
+      : SharedMemoryCommunicator(arena, std::move(messages), deadline, compare_calls, std::move(copy_once)),
+        rooms_(arena, rank()) {
     allocator_->count(share(), Category::Communication);
   }
   ~SharedWorld() override { allocator_->count(-share(), Category::Communication); }
@@ -100,7 +119,8 @@ class SharedWorld final : public SharedMemoryCommunicator {
       return part;
     }
     const std::optional<SharedArena> room = rooms_.open(*part);
-    return room ? std::make_unique<SharedMemoryCommunicator>(*room, std::move(part), deadline(), true) : std::move(part);
+    return room ? std::make_unique<SharedMemoryCommunicator>(*room, std::move(part), deadline(), true, copy_once())
+                : std::move(part);
   }
 
  private:
@@ -113,8 +133,8 @@ class SharedWorld final : public SharedMemoryCommunicator {
 }  // namespace
 
 std::unique_ptr<Communicator> make_shared_memory(SharedArena arena, std::unique_ptr<Communicator> messages,
-                                                 std::chrono::milliseconds deadline, bool compare_calls) {
-  return std::make_unique<SharedWorld>(arena, std::move(messages), deadline, compare_calls);
+                                                 std::chrono::milliseconds deadline, bool compare_calls, CopyOnce copy_once) {
+  return std::make_unique<SharedWorld>(arena, std::move(messages), deadline, compare_calls, std::move(copy_once));
 }
 
 }  // namespace ringlet

@@ -12,19 +12,30 @@
 //   all_gather, gather (s the whole)                    s/P             –             s              1
 //   all_to_all                                          s·(P−1)/P       –             s              1
 //   broadcast, scatter (s the whole)                    s at the root   –             the rest       1
+// Without copies in, and with two phases in all, go buffers in the arena, and long ones that only move (shared_direct.h).
 #pragma once
 
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <string>
 
 #include "collectives/communicator.h"
 #include "collectives/transports/shared_arena.h"
 
 namespace ringlet {
 
+/// From which size on private buffers that only move are read where they are (transports/peer_memory.h), and why not: by default never.
+struct CopyOnce {
+  size_t from_bytes = SIZE_MAX;
+  std::string why_not{};
+};
+
 /// `messages` is a communicator of the same ranks: it carries send and recv. The arena is a world's, and prepared. Parts have arenas
 /// inside it while there is room, and talk by messages otherwise; so do parts of parts.
 std::unique_ptr<Communicator> make_shared_memory(SharedArena arena, std::unique_ptr<Communicator> messages,
-                                                 std::chrono::milliseconds deadline, bool compare_calls = true);
+                                                 std::chrono::milliseconds deadline, bool compare_calls = true,
+                                                 CopyOnce copy_once = {});
 
 }  // namespace ringlet

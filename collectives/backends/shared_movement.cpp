@@ -24,6 +24,7 @@ struct Parts {
   std::vector<Part> from{};  // by source: of the output
   size_t longest = 0;        // of all parts of all ranks
   bool one_for_all = false;  // every destination gets to[0]
+  size_t at_source = 0;      // where in the input of another rank that begins which this rank gets of it
 };
 
 std::vector<Part> even_parts(int ranks, size_t bytes) {
@@ -86,6 +87,13 @@ Parts parts_of(SharedStaging& shared, const Call& call) {
   const int P = shared.size(), r = shared.rank();
   const bool root = call.peer == r;
   switch (call.operation) {
+    case Operation::Broadcast: {
+      const Part whole{0, call.out.bytes()};
+      Parts parts{
+          .to = {whole}, .from = std::vector<Part>(static_cast<size_t>(P)), .longest = whole.bytes, .one_for_all = true};
+      parts.from[static_cast<size_t>(call.peer)] = whole;
+      return parts;
+    }
     case Operation::AllGather:
     case Operation::AllGatherV:
     case Operation::Gather:
@@ -100,15 +108,18 @@ Parts parts_of(SharedStaging& shared, const Call& call) {
     case Operation::Scatter:
     case Operation::ScatterV: {
       const std::vector<Part> all = shards(call, P, call.out.bytes());
-      Parts parts{
-          .to = root ? all : std::vector<Part>(all.size()), .from = std::vector<Part>(all.size()), .longest = longest_of(all)};
+      Parts parts{.to = root ? all : std::vector<Part>(all.size()),
+                  .from = std::vector<Part>(all.size()),
+                  .longest = longest_of(all),
+                  .at_source = all[static_cast<size_t>(r)].offset};
       parts.from[static_cast<size_t>(call.peer)] = {0, call.out.bytes()};
       return parts;
     }
     case Operation::AllToAllV: return parts_of_all_to_all_v(shared, call);
     default: {  // all_to_all
       const size_t part = call.in.bytes() / static_cast<size_t>(P);
-      return {.to = even_parts(P, part), .from = even_parts(P, part), .longest = part};
+      return {
+          .to = even_parts(P, part), .from = even_parts(P, part), .longest = part, .at_source = static_cast<size_t>(r) * part};
     }
   }
 }
@@ -161,6 +172,27 @@ void broadcast(SharedStaging& shared, const Call& call) {
 }
 
 }  // namespace
+
+bool move_from(const SharedPlaces& places, SharedStaging& shared, const Call& call) {
+  const int P = shared.size(), r = shared.rank();
+  const Parts parts = parts_of(shared, call);
+  bool all = true;
+  for (int k = 0; k < P && all; ++k) {
+    const int source = (r + k) % P;
+    const Part part = parts.from[static_cast<size_t>(source)];
+    const std::span<std::byte> to(call.out.begin() + part.offset, part.bytes);
+    const std::byte* own = call.in.begin() + parts.at_source;
+    if (part.bytes == 0 || (source == r && own == to.data())) {
+      continue;
+    }
+    if (source == r) {
+      shared.take(own, to);
+    } else {
+      all = places.take(source, parts.at_source, to);
+    }
+  }
+  return all;
+}
 
 void move_through(SharedStaging& shared, const Call& call) {
   if (call.operation == Operation::Broadcast) {

@@ -1,8 +1,9 @@
-// The collectives that only move data, through the staging of an arena.
+// The collectives that only move data.
 //
-// A rank copies in what others need of it and copies out what it needs of them; what stays on a rank goes straight.
+// Through the staging of an arena a rank copies in what others need of it and copies out what it needs of them; what stays on a rank goes straight.
 #pragma once
 
+#include "collectives/backends/shared_places.h"
 #include "collectives/call.h"
 #include "collectives/transports/shared_staging.h"
 
@@ -10,5 +11,9 @@ namespace ringlet {
 
 /// broadcast, all_gather, gather, scatter, all_to_all and their V forms. The call has been announced.
 void move_through(SharedStaging& shared, const Call& call);
+
+/// The same, all_to_all_v apart, straight from where all inputs are. The caller sees to it that they stay there until all are done.
+/// False where one could not be read; the inputs are as they were.
+bool move_from(const SharedPlaces& places, SharedStaging& shared, const Call& call);
 
 }  // namespace ringlet

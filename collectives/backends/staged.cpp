@@ -92,6 +92,7 @@ class StagedCommunicator final : public Communicator {
 
   std::string_view name() const override { return inner_->name(); }
   std::string_view transport() const override { return inner_->transport(); }
+  std::string transport_details() const override { return inner_->transport_details(); }
   std::shared_ptr<Arena> arena() const override { return inner_->arena(); }
   std::optional<Moved> moved() const override { return inner_->moved(); }
 

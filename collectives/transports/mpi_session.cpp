@@ -38,7 +38,12 @@ int wanted_level() {
 
 std::string mpi_environment_fault() {
   const std::string_view level = named_level();
-  return level.empty() || level == "funneled" ? "" : message("RINGLET_MPI_THREAD_LEVEL: takes funneled, got '{}'", level);
+  if (!level.empty() && level != "funneled") {
+    return message("RINGLET_MPI_THREAD_LEVEL: takes funneled, got '{}'", level);
+  }
+  const char* cma = std::getenv("RINGLET_CMA");  // read in peer_memory.cpp
+  return cma == nullptr || *cma == '\0' || std::string_view(cma) == "off" ? ""
+                                                                          : message("RINGLET_CMA: takes off, got '{}'", cma);
 }
 
 bool mpi_allows_threads() {

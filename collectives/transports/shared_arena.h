@@ -26,6 +26,9 @@ struct alignas(64) SharedSeat {
   std::array<std::atomic<uint64_t>, sizeof(SiteText) / 8> site{};
   static constexpr int64_t kElsewhere = -1, kNone = -2;  // not in the arena; there is no such buffer
   std::atomic<int64_t> in{kElsewhere}, out{kElsewhere};  // the call's buffers, from the start of the rank's heap
+  std::atomic<uint64_t> in_address{0};                   // of one elsewhere that others may read (peer_memory.h), or 0
+  std::atomic<uint32_t> unread{0};                       // the phase before which it could not read what it had to, or 0
+  std::atomic<uint64_t> mark{0}, mark_address{0};        // what stands in its memory, and where
 
   void stand(const Standing& standing);
   Standing standing() const;

@@ -112,14 +112,33 @@ void SharedPhases::wait(uint32_t phase) {
       case Patience::Next::Yield: sched_yield(); break;
       case Patience::Next::Sleep:
         since = since == Clock::time_point() ? Clock::now() : since;
-        if (call_.sequence >= arena_.head().broken.load()) {
-          dispute(-1, "another rank could not complete its call");
-        }
+        require_unbroken();
         look_after_peers(Clock::now() - since);
         sleep(phase);
     }
   } while (!over(phase));
   patience_.end();
+}
+
+bool SharedPhases::meet_after_reading(bool could_read) {
+  const uint32_t phase = phase_ + 1;
+  if (!could_read) {
+    arena_.seat(rank_).unread.store(phase, std::memory_order_relaxed);
+  }
+  meet();
+  require_unbroken();
+  for (int r = 0; r < ranks_; ++r) {
+    if (arena_.seat(r).unread.load(std::memory_order_relaxed) == phase) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void SharedPhases::require_unbroken() {
+  if (call_.sequence >= arena_.head().broken.load()) {
+    dispute(-1, "another rank could not complete its call");
+  }
 }
 
 bool SharedPhases::late_one_on_this_core(uint32_t phase) const {

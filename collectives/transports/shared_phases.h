@@ -30,6 +30,14 @@ class SharedPhases {
   /// Returns when all ranks have arrived at `phase`.
   void wait(uint32_t phase);
   void meet() { wait(arrive()); }
+  /// The meeting after reading from others: whether all could. Throws where the call has been given up, also by one who was here
+  /// already: it may have taken along what was read.
+  bool meet_after_reading(bool could_read);
+  /// Gives the call up because of `peer`: throws, here and on all others. Who has been given up before him is told of instead.
+  [[noreturn]] void give_up(int peer, const std::string& complaint) {
+    require_unbroken();
+    dispute(peer, complaint);
+  }
   /// Communicator::look_after_peers.
   void look_for_the_failed();
 
@@ -40,6 +48,7 @@ class SharedPhases {
     return static_cast<int32_t>(arena_.head().phase.value.load(std::memory_order_acquire) - phase) >= 0;
   }
   bool all_agree() const;
+  void require_unbroken();
   bool late_one_on_this_core(uint32_t phase) const;
   void sleep(uint32_t phase) const;
   void look_after_peers(std::chrono::steady_clock::duration waited);

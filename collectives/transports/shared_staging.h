@@ -1,10 +1,12 @@
 // What the ranks of an arena show each other: copying in, copying out, and which set of the staging is whose turn.
 #pragma once
 
+#include <cerrno>
 #include <cstring>
 #include <span>
 #include <utility>
 
+#include "collectives/transports/peer_memory.h"
 #include "collectives/transports/shared_phases.h"
 #include "collectives/transports/streaming_copy.h"
 
@@ -14,7 +16,7 @@ namespace ringlet {
 class SharedStaging {
  public:
   SharedStaging(SharedArena arena, int rank, int ranks, std::chrono::milliseconds deadline)
-      : phases_(std::move(arena), rank, ranks, deadline), rank_(rank), ranks_(ranks) {}
+      : phases_(arena, rank, ranks, deadline), peers_(std::move(arena), rank), rank_(rank), ranks_(ranks) {}
 
   SharedPhases& phases() { return phases_; }
   const SharedArena& arena() const { return phases_.arena(); }
@@ -62,6 +64,18 @@ class SharedStaging {
     }
   }
 
+  /// The same of what is not in the arena: `from` is an address in the memory of rank r. False where the kernel does not hand that
+  /// out; gives the call up where the rank is gone.
+  template <typename T>
+  bool read(int r, uint64_t from, std::span<T> to) {
+    const int error = peers_.read(r, from, std::as_writable_bytes(to));
+    if (error == ESRCH) {
+      phases_.give_up(r, message("rank {} is gone, with the memory that was to be read", r));
+    }
+    copied_ += error == 0 ? to.size_bytes() : 0;
+    return error == 0;
+  }
+
  private:
   static constexpr size_t kCached = size_t{16} << 20;
 
@@ -71,6 +85,7 @@ class SharedStaging {
   }
 
   SharedPhases phases_;
+  PeerMemory peers_;
   int rank_;
   int ranks_;
   uint32_t set_ = 0;

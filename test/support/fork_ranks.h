@@ -53,7 +53,7 @@ class NoMessages final : public Communicator {
 /// had to be killed after a minute. A rank of which `starts` is false has no communicator and waits for the others' end.
 inline std::vector<std::string> fork_ranks(
     int size, const std::function<std::string(Communicator&)>& body, std::chrono::milliseconds deadline,
-    const std::function<bool(int)>& starts = [](int) { return true; }) {
+    const std::function<bool(int)>& starts = [](int) { return true; }, const CopyOnce& copy_once = {}) {
   constexpr size_t kText = 8192;
   const auto arena_memory = memory_for_children(SharedArena::world_bytes(size));
   const auto part_memory = memory_for_children(SharedArena::world_bytes(size));
@@ -73,7 +73,8 @@ inline std::vector<std::string> fork_ranks(
       if (!starts(rank)) {
         pause();
       }
-      const auto world = make_shared_memory(arena, std::make_unique<NoMessages>(rank, size, part_memory, deadline), deadline);
+      const auto world =
+          make_shared_memory(arena, std::make_unique<NoMessages>(rank, size, part_memory, deadline), deadline, true, copy_once);
       text = body(*world);
     } catch (const std::exception& error) {
       text = error.what();
