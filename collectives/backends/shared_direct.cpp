@@ -68,10 +68,10 @@ bool go_direct(SharedStaging& shared, const Call& call, bool lends) {
     return false;
   }
   if (moves) {
-    return shared.phases().meet_after_reading(move_from(places, shared, call));
+    return shared.phases().meet_after_reading(move_from(places, shared, call), call.out.bytes());
   }
   dispatch_all(call.in.dtype, [&]<typename T>() { reduce_all<T>(shared, places, call); });
-  return shared.phases().meet_after_reading(true);
+  return shared.phases().meet_after_reading(true, 0);
 }
 
 }  // namespace ringlet

@@ -9,6 +9,8 @@
 //               turn, and so on for ever. So a rank that has woken others looks longer than any wake takes.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 namespace ringlet {
@@ -22,10 +24,24 @@ class Patience {
   static constexpr int kLooksPerGlance = 10;        // a glance at where the others are costs several looks
   static constexpr int kYields = 20;                // then the late one has work to do
 
+  /// The pause between two looks.
+  static void look() {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+  }
   /// This rank has woken others.
   void has_woken() { woken_ = true; }
-  /// A wait begins.
-  void begin() { looks_ = yields_ = 0; }
+  /// A wait begins, of which this many looks are known to be needed and a wake would only add to them.
+  void begin(int expected = 0) {
+    looks_ = yields_ = 0;
+    expected_ = expected;
+  }
+  /// Looks in which another rank has read `bytes` from memory, at half the speed that it should; at most a millisecond.
+  static int looks_to_read(size_t bytes) {
+    constexpr size_t kBytesPerLook = 100, kAtMost = 50'000;
+    return static_cast<int>(std::min(bytes / kBytesPerLook, kAtMost));
+  }
   /// It is over: everybody is here.
   void end() { woken_ = false; }
 
@@ -36,11 +52,11 @@ class Patience {
     if ((yields_ > 0 || looks_ % kLooksPerGlance == 0) && late_one_here()) {
       return ++yields_ <= kYields ? Next::Yield : Next::Sleep;
     }
-    return looks_ < (woken_ ? kLooksAfterWaking : kLooks) ? Next::Look : Next::Sleep;
+    return looks_ < expected_ + (woken_ ? kLooksAfterWaking : kLooks) ? Next::Look : Next::Sleep;
   }
 
  private:
-  int looks_ = 0, yields_ = 0;
+  int looks_ = 0, yields_ = 0, expected_ = 0;
   bool woken_ = false;
 };
 

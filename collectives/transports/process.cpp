@@ -1,5 +1,6 @@
 #include "collectives/transports/process.h"
 
+#include <sched.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -22,6 +23,11 @@ uint64_t process_space() {
     space[0] = '\0';
   }
   return hash_text(message("{} {}", host.data(), space.data()));
+}
+
+int cores_of_this_process() {
+  cpu_set_t allowed;
+  return sched_getaffinity(0, sizeof(allowed), &allowed) == 0 ? CPU_COUNT(&allowed) : 1;
 }
 
 // The kernel keeps a process that has ended until its parent asks for the exit code: "1234 (name) Z …". The name may hold anything.

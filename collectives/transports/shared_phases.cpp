@@ -21,18 +21,17 @@ using State = Standing::State;
 constexpr std::chrono::milliseconds kNap(100);  // between looks at who lives
 constexpr std::chrono::seconds kTimeToAnswer(1);
 
-void relax() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#endif
-}
-
 bool gone(const Standing& one) { return one.state == State::Left || one.state == State::Failed; }
 
 }  // namespace
 
 SharedPhases::SharedPhases(SharedArena arena, int rank, int ranks, std::chrono::milliseconds deadline)
-    : arena_(std::move(arena)), rank_(rank), ranks_(ranks), deadline_(deadline), exceptions_(std::uncaught_exceptions()) {
+    : arena_(std::move(arena)),
+      rank_(rank),
+      ranks_(ranks),
+      deadline_(deadline),
+      exceptions_(std::uncaught_exceptions()),
+      core_for_each_(arena_.crowd() <= cores_of_this_process()) {
   arena_.seat(rank).process.store(this_process());
 }
 
@@ -100,15 +99,15 @@ bool SharedPhases::all_agree() const {
   return true;
 }
 
-void SharedPhases::wait(uint32_t phase) {
+void SharedPhases::wait_looking(uint32_t phase, int expected) {
   if (over(phase)) {
     return;
   }
   Clock::time_point since{};
-  patience_.begin();
+  patience_.begin(expected);
   do {
     switch (patience_.next([&] { return late_one_on_this_core(phase); })) {
-      case Patience::Next::Look: relax(); break;
+      case Patience::Next::Look: Patience::look(); break;
       case Patience::Next::Yield: sched_yield(); break;
       case Patience::Next::Sleep:
         since = since == Clock::time_point() ? Clock::now() : since;
@@ -120,12 +119,12 @@ void SharedPhases::wait(uint32_t phase) {
   patience_.end();
 }
 
-bool SharedPhases::meet_after_reading(bool could_read) {
+bool SharedPhases::meet_after_reading(bool could_read, size_t bytes) {
   const uint32_t phase = phase_ + 1;
   if (!could_read) {
     arena_.seat(rank_).unread.store(phase, std::memory_order_relaxed);
   }
-  meet();
+  wait_looking(arrive(), core_for_each_ ? Patience::looks_to_read(bytes) : 0);
   require_unbroken();
   for (int r = 0; r < ranks_; ++r) {
     if (arena_.seat(r).unread.load(std::memory_order_relaxed) == phase) {

@@ -28,11 +28,11 @@ class SharedPhases {
   /// At most three phases may be arrived at and not waited for.
   uint32_t arrive();
   /// Returns when all ranks have arrived at `phase`.
-  void wait(uint32_t phase);
+  void wait(uint32_t phase) { wait_looking(phase, 0); }
   void meet() { wait(arrive()); }
   /// The meeting after reading from others: whether all could. Throws where the call has been given up, also by one who was here
-  /// already: it may have taken along what was read.
-  bool meet_after_reading(bool could_read);
+  /// already: it may have taken along what was read. Of `bytes` that others read, who has a core looks until they have.
+  bool meet_after_reading(bool could_read, size_t bytes);
   /// Gives the call up because of `peer`: throws, here and on all others. Who has been given up before him is told of instead.
   [[noreturn]] void give_up(int peer, const std::string& complaint) {
     require_unbroken();
@@ -47,6 +47,7 @@ class SharedPhases {
   bool over(uint32_t phase) const {
     return static_cast<int32_t>(arena_.head().phase.value.load(std::memory_order_acquire) - phase) >= 0;
   }
+  void wait_looking(uint32_t phase, int expected);
   bool all_agree() const;
   void require_unbroken();
   bool late_one_on_this_core(uint32_t phase) const;
@@ -64,6 +65,7 @@ class SharedPhases {
   std::chrono::milliseconds deadline_;
   int exceptions_;
   Patience patience_{};
+  bool core_for_each_;
   uint32_t phase_ = 0;  // the last one that this rank has arrived at
   Fingerprint call_{};
   SiteText site_{};

@@ -119,6 +119,21 @@ TEST_CASE("two ranks do not fall into step, however long a wake takes up to half
   }
 }
 
+TEST_CASE("a wait of known length is looked through where a wake would only add to it", "[patience]") {
+  const auto looks = [](int expected) {
+    Patience patience;
+    patience.begin(expected);
+    int n = 0;
+    while (patience.next([] { return false; }) == Patience::Next::Look) {
+      ++n;
+    }
+    return n;
+  };
+  CHECK(looks(5000) == looks(0) + 5000);
+  CHECK(Patience::looks_to_read(size_t{1} << 20) == (1 << 20) / 100);
+  CHECK(Patience::looks_to_read(size_t{1} << 40) == 50'000);
+}
+
 TEST_CASE("two ranks on one core hand it to each other instead of looking", "[patience]") {
   constexpr double kLooking = Patience::kLooks * 0.01;  // us, at 10 ns a look
   CHECK(core_time_of_meetings(2000) < kLooking / 2);

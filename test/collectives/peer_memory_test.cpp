@@ -138,6 +138,6 @@ TEST_CASE("nobody returns with what it has read from one who has given up", "[pe
   const auto call = [](SharedPhases& phases) { phases.announce({.sequence = 1}, {}); };
   call(impatient);
   call(late);
-  CHECK_THROWS_AS(impatient.meet_after_reading(true), CommError);
-  CHECK_THROWS_AS(late.meet_after_reading(true), CommError);
+  CHECK_THROWS_AS(impatient.meet_after_reading(true, 0), CommError);
+  CHECK_THROWS_AS(late.meet_after_reading(true, 0), CommError);
 }
