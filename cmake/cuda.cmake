@@ -61,7 +61,8 @@ function(ringlet_cuda_library name)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   target_compile_options(${name} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:--fmad=false;--expt-relaxed-constexpr;--diag-suppress=1675>"
                          $<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${RINGLET_WERROR}>>:-Werror=all-warnings>)
-  target_link_options(${name} PRIVATE -Wl,--exclude-libs,ALL)   # the program has a ringlet::base of its own
+  # The program has a ringlet::base of its own. A kernel that is nowhere defined ends the build, not a program.
+  target_link_options(${name} PRIVATE -Wl,--exclude-libs,ALL -Wl,--no-undefined)
   target_compile_definitions(${name} PRIVATE RINGLET_VERSION="${PROJECT_VERSION}")
   set_target_properties(${name} PROPERTIES CXX_VISIBILITY_PRESET hidden CUDA_VISIBILITY_PRESET hidden
                         LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR} INSTALL_RPATH_USE_LINK_PATH ON)

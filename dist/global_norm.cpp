@@ -27,9 +27,9 @@ void SquareSum::add(const Tensor& x) {
   const kernels::Tables& tables = kernels::tables_on(x.device().kind);
   kernels::SquareLimbs* sum = x.device() == Device{} ? &exact_ : limbs_on(x.device());
   if (x.dtype() == DType::F32) {
-    tables.square_sum_f32(x.data<float>(), x.numel(), sum);
+    tables.f32.square_sum(x.data<float>(), x.numel(), sum);
   } else {
-    tables.square_sum_bf16(x.data<bf16>(), x.numel(), sum);
+    tables.b16.square_sum(x.data<bf16>(), x.numel(), sum);
   }
 }
 

@@ -1,15 +1,12 @@
 // A training step of a GPT on a GPU: when the host waits, and the step as one piece of recorded work.
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <string_view>
 #include <vector>
 
 #include "autograd/ops/cross_entropy.h"
 #include "nn/gpt.h"
 #include "tensor/base/gpu.h"
-#include "tensor/kernels/table.h"
 #include "tensor/ops/arithmetic.h"
 #include "test/emulated_gpu/control.h"
 #include "test/support/catch.h"
@@ -132,19 +129,6 @@ TEST_CASE("A label out of range is told by the next wait, once, and its row chan
   CHECK_THROWS_WITH(gpu().synchronize(), Catch::Contains("label 4 at position 1, V = 4"));
   CHECK_NOTHROW(gpu().synchronize());
   CHECK(loss_of(3).count == 2);
-}
-
-TEST_CASE("No kernel is missing in a table") {
-  const auto missing = [](const auto& table) {  // all members are pointers of one size
-    std::vector<std::uintptr_t> members(sizeof table / sizeof(std::uintptr_t));
-    std::memcpy(members.data(), &table, sizeof table);
-    return std::count(members.begin(), members.end(), std::uintptr_t{0});
-  };
-  CHECK(missing(kernels::tables_on(Device::Kind::Cpu).f32) == 0);
-  CHECK(missing(kernels::tables_on(Device::Kind::Cpu).f64) == 0);
-  CHECK(missing(kernels::tables_on(Device::Kind::Cuda).f32) == 0);
-  CHECK(missing(kernels::tables_on(Device::Kind::Cuda).f64) == 0);
-  CHECK(missing(kernels::tables_on(Device::Kind::Cuda).b16) == 5);  // the updates, whose master weights are f32
 }
 
 TEST_CASE("What is not where it is needed is named") {

@@ -24,60 +24,24 @@ namespace ringlet::kernels::cuda {
 namespace {
 
 template <typename T>
-Table<T> table() {
-  Table<T> table{.arithmetic = arithmetic<T>,
-                 .arithmetic_into = arithmetic_into<T>,
-                 .arithmetic_number = arithmetic_number<T>,
-                 .arithmetic_number_into = arithmetic_number_into<T>,
-                 .attention = attention<T>,
-                 .attention_backward = attention_backward<T>,
-                 .cross_entropy = cross_entropy<T>,
-                 .cross_entropy_backward = cross_entropy_backward<T>,
-                 .dropout = dropout<T>,
-                 .elementwise = elementwise<T>,
-                 .embedding = embedding<T>,
-                 .embedding_backward = embedding_backward<T>,
-                 .gelu_erf = gelu_erf<T>,
-                 .gelu_erf_backward = gelu_erf_backward<T>,
-                 .gelu_tanh = gelu_tanh<T>,
-                 .gelu_tanh_backward = gelu_tanh_backward<T>,
-                 .layer_norm = layer_norm<T>,
-                 .layer_norm_backward = layer_norm_backward<T>,
-                 .layer_norm_backward_weights = layer_norm_backward_weights<T>,
-                 .linear = linear<T>,
-                 .masked_fill = masked_fill<T>,
-                 .matmul = matmul<T>,
-                 .matmul_add = matmul_add<T>,
-                 .matmul_batched = matmul_batched<T>,
-                 .max = max<T>,
-                 .sum = sum<T>,
-                 .squared_norm = squared_norm<T>,
-                 .all_finite = all_finite<T>,
-                 .softmax = softmax<T>,
-                 .softmax_backward = softmax_backward<T>};
-  if constexpr (!std::is_same_v<T, bf16>) {
-    table.adamw = adamw<T>;
-    table.adamw_at = adamw_at<T>;
-    table.divide_and_scale = divide_and_scale<T>;
-    table.sgd = sgd<T>;
-    table.sgd_at = sgd_at<T>;
+constexpr Table<T> table() {
+  Table<T> all;
+#define RINGLET_MEMBER(name, types)              \
+  if constexpr (exists<T>(Types::types, true)) { \
+    all.name = cuda::name<T>;                    \
   }
-  return table;
+  RINGLET_TYPED_KERNELS(RINGLET_MEMBER)
+#undef RINGLET_MEMBER
+  return all;
 }
 
 const Tables& tables() {
-  static const Tables kTables{.f32 = table<float>(),
-                              .f64 = table<double>(),
-                              .b16 = table<bf16>(),
-                              .attention_keys = attention_keys,
-                              .attention_scratch = attention_scratch,
-                              .check_ids = check_ids,
-                              .copy_strided = copy_strided,
-                              .count_labels = count_labels,
-                              .element_hash = element_hash,
-                              .fill = fill,
-                              .square_sum_f32 = square_sum<float>,
-                              .square_sum_bf16 = square_sum<bf16>};
+  static constexpr Tables kTables{.f32 = table<float>(),
+                                  .f64 = table<double>(),
+                                  .b16 = table<bf16>(),
+#define RINGLET_MEMBER(name) .name = cuda::name,
+                                  RINGLET_PLAIN_KERNELS(RINGLET_MEMBER)};
+#undef RINGLET_MEMBER
   return kTables;
 }
 
