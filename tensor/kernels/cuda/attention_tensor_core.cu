@@ -134,6 +134,7 @@ __global__ void __launch_bounds__(kFragmentThreads) forward_kernel(const Attenti
     }
     add_weighted_rows(o, shared.p, shared.v, 0, own_keys);
   }
+  __syncwarp();  // the last tile's factors have been read
   if (own.half == 0) {
     shared.factor[warp][own.row] = softmax.sum == 0.0F ? 0.0F : 1.0F / softmax.sum;
     if (i < head.length) {
