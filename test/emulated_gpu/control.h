@@ -4,6 +4,7 @@
 //   RINGLET_EMULATED_GPU_FAIL=call:n[:error]    the n-th call of that name fails once, from 1: cudaMalloc:3, cudaEventRecord:1:999.
 //                                               "kernel" is the n-th kernel that runs: its error stays, as on a device
 //   RINGLET_EMULATED_GPU_ORDER=forward|reverse|shuffled     in which order blocks, and threads between two barriers, run
+//   RINGLET_EMULATED_GPU_RACECHECK=1            look for races in shared memory (kernel/racecheck.h): four times slower
 //   RINGLET_EMULATED_GPU_PROTECT=1              device memory cannot be touched while no work of a stream runs (read at the start)
 #pragma once
 
@@ -18,8 +19,9 @@ enum class Order { Forward, Reverse, Shuffled };
 
 void set_device_count(int devices);
 void set_device_bytes(size_t bytes);
-/// Returns the order before.
+// These return what was before.
 Order set_order(Order order);
+bool set_racecheck(bool looks);
 /// The `n`-th call of `name` from now on fails with `error`, once.
 void fail_call(std::string_view name, int n, cudaError_t error);
 /// Forgets a failure that has not happened, and an error that stayed.

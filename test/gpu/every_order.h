@@ -24,6 +24,7 @@ auto in_every_order(Run&& run) {
   const auto result = run();
 #ifdef RINGLET_EMULATED_GPU
   using emulated_gpu::Order;
+  const bool looks = emulated_gpu::set_racecheck(false);  // an order more shows no other race
   for (const Order order : {Order::Forward, Order::Reverse, Order::Shuffled}) {
     emulated_gpu::set_order(order);
     const auto again = run();
@@ -31,6 +32,7 @@ auto in_every_order(Run&& run) {
     INFO("order " << static_cast<int>(order));
     CHECK(same_bits(result, again));
   }
+  emulated_gpu::set_racecheck(looks);
 #else
   CHECK(same_bits(result, run()));
 #endif

@@ -21,5 +21,7 @@ namespace ringlet::emulated_gpu {
 RINGLET_DEVICE_VARIABLE void* dynamic_shared_memory;
 /// Of the running thread in its warp.
 RINGLET_DEVICE_VARIABLE unsigned lane_index;
+/// Whether it loads or stores a fragment: on a device nobody knows which lane has which element.
+RINGLET_DEVICE_VARIABLE bool in_warp_operation;
 
 }  // namespace ringlet::emulated_gpu

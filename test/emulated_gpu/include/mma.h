@@ -32,6 +32,12 @@ struct TilePlace {
   size_t in_columns(unsigned stride) const { return static_cast<size_t>(column) * stride + row; }
 };
 
+// While one lives, memory is used by the warp together.
+struct Together {
+  Together() { ringlet::emulated_gpu::in_warp_operation = true; }
+  ~Together() { ringlet::emulated_gpu::in_warp_operation = false; }
+};
+
 template <typename Fragment, typename T>
 void fill_fragment(Fragment& to, const T& value) {
   for (auto& element : to.x) {
@@ -42,18 +48,21 @@ void fill_fragment(Fragment& to, const T& value) {
 // Loads and stores do not wait for the warp: what other lanes wrote without a barrier in between is then seen to be missing.
 template <typename Use, typename T, typename Layout>
 void load_matrix_sync(fragment<Use, 16, 16, 16, T, Layout>& to, const T* from, unsigned stride) {
+  const Together warp;
   for (int e = 0; e < to.num_elements; ++e) {
     const TilePlace place(ringlet::emulated_gpu::lane_index, e);
     to.x[e] = from[std::is_same_v<Layout, row_major> ? place.in_rows(stride) : place.in_columns(stride)];
   }
 }
 inline void load_matrix_sync(AccumulatorFragment& to, const float* from, unsigned stride, layout_t layout) {
+  const Together warp;
   for (int e = 0; e < to.num_elements; ++e) {
     const TilePlace place(ringlet::emulated_gpu::lane_index, e);
     to.x[e] = from[layout == mem_row_major ? place.in_rows(stride) : place.in_columns(stride)];
   }
 }
 inline void store_matrix_sync(float* to, const AccumulatorFragment& from, unsigned stride, layout_t layout) {
+  const Together warp;
   for (int e = 0; e < from.num_elements; ++e) {
     const TilePlace place(ringlet::emulated_gpu::lane_index, e);
     to[layout == mem_row_major ? place.in_rows(stride) : place.in_columns(stride)] = from.x[e];

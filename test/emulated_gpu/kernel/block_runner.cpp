@@ -24,6 +24,9 @@ constinit thread_local unsigned lane_index = 0;
 
 namespace {
 
+// So many blocks of a kernel are looked at, at its beginning and at its end: the others do the same again.
+constexpr size_t kLookedAt = 2;
+
 // The same words are mostly at the same place.
 bool same(const char* a, const char* b) { return a == b || std::strcmp(a, b) == 0; }
 
@@ -61,16 +64,22 @@ void BlockRunner::run(const KernelLaunch& launch) {
   std::iota(blocks.begin(), blocks.end(), 0U);
   put_in_order(blocks);
   const StaticShared filled(launch.function);
-  for (const unsigned block : blocks) {
+  racecheck_.begin(memory, launch.shared_bytes, filled.begin(), filled.bytes());
+  for (size_t k = 0; k < blocks.size(); ++k) {
+    const unsigned block = blocks[k];
+    looks_at_shared_memory = looks_for_races() && (k < kLookedAt || k + kLookedAt >= blocks.size());
     blockIdx = {block % gridDim.x, block / gridDim.x % gridDim.y, block / gridDim.x / gridDim.y};
     if (launch.shared_bytes > 0) {
       std::memset(dynamic_shared_memory, 0xff, launch.shared_bytes);
     }
     run_block();
   }
+  looks_at_shared_memory = false;
 }
 
 void BlockRunner::run_block() {
+  racecheck_.pass();
+  barrier_ = {};
   threads_.assign(threads_per_block_, Thread{});
   groups_.resize((threads_per_block_ + 31) / 32);
   for (auto& of_warp : groups_) {
@@ -142,6 +151,7 @@ void BlockRunner::wait_for_block(Site site) {
 }
 
 void BlockRunner::release_block() {
+  racecheck_.pass();
   at_barrier_ = 0;
   counted_ = std::exchange(count_, 0);
   ready_.resize(threads_per_block_);
@@ -181,6 +191,9 @@ void BlockRunner::wait_for_lanes(uint32_t mask, Site site, void* argument, void 
     stop();
   } else {
     group.arrived = 0;
+    if (same(site.operation, "__syncwarp") && mask == (lanes == 32 ? 0xffffffffU : (1U << lanes) - 1)) {
+      racecheck_.pass_warp(running_ / 32);
+    }
     release_lanes(first, mask, together);
   }
 }
@@ -204,6 +217,12 @@ void BlockRunner::release_lanes(unsigned first, uint32_t mask, void (*together)(
   ready_.erase(ready_.begin(), ready_.begin() + static_cast<std::ptrdiff_t>(ready_begin_));
   ready_begin_ = 0;
   ready_.insert(ready_.end(), released.begin(), released.end());
+}
+
+void BlockRunner::look_at(size_t memory, size_t offset, size_t bytes, AccessKind kind) {
+  if (const auto race = racecheck_.look(running_, memory, offset, bytes, kind)) {
+    report(*race);
+  }
 }
 
 void BlockRunner::put_in_order(std::vector<unsigned>& threads) {

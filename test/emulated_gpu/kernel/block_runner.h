@@ -12,6 +12,7 @@
 #include "test/emulated_gpu/control.h"
 #include "test/emulated_gpu/device/warp.h"
 #include "test/emulated_gpu/kernel/fiber.h"
+#include "test/emulated_gpu/kernel/racecheck.h"
 #include "test/emulated_gpu/kernel_launch.h"
 
 namespace ringlet::emulated_gpu {
@@ -27,6 +28,7 @@ class BlockRunner {
   void wait_for_block(Site site);
   void wait_for_lanes(uint32_t mask, Site site, void* argument, void (*together)(LaneArguments));
   int count_in_block(bool predicate, Site site);
+  void look_at(size_t memory, size_t offset, size_t bytes, AccessKind kind);
 
  private:
   enum class State : uint8_t { NotBegun, Ready, AtBarrier, InWarp, Finished };
@@ -52,6 +54,7 @@ class BlockRunner {
   void put_in_order(std::vector<unsigned>& threads);
   void go_to(unsigned thread);
   [[noreturn]] void report(const char* rule, unsigned thread) const;
+  [[noreturn]] void report(const Race& race) const;
   void describe(unsigned thread) const;
 
   const KernelLaunch* launch_ = nullptr;
@@ -65,6 +68,8 @@ class BlockRunner {
   unsigned next_ = 0, running_ = 0, finished_ = 0, at_barrier_ = 0;
   Site barrier_{};
   int count_ = 0, counted_ = 0;
+
+  Racecheck racecheck_;
 
   std::unique_ptr<Context> scheduler_;
   std::vector<std::unique_ptr<Context>> stacks_;

@@ -45,4 +45,21 @@ void BlockRunner::report(const char* rule, unsigned thread) const {
   std::abort();
 }
 
+void BlockRunner::report(const Race& race) const {
+  const auto verb = [](AccessKind kind) {
+    return kind == AccessKind::Read ? "reads" : kind == AccessKind::Write ? "writes" : "changes atomically";
+  };
+  std::fprintf(stderr, "emulated gpu: %s: no barrier between two threads that use the same shared memory, block (%u, %u, %u)\n",
+               kernel_name(launch_->function).c_str(), blockIdx.x, blockIdx.y, blockIdx.z);
+  const auto say = [](const uint3& thread, const char* what, size_t offset) {
+    std::fprintf(stderr, "  thread (%u, %u, %u) %s byte %zu\n", thread.x, thread.y, thread.z, what, offset);
+  };
+  say(indices_[race.before], verb(race.kind_before), race.offset);
+  say(indices_[race.now], verb(race.kind_now), race.offset);
+  if (barrier_.file != nullptr) {
+    std::fprintf(stderr, "  both after the barrier at %s:%d\n", barrier_.file, barrier_.line);
+  }
+  std::abort();
+}
+
 }  // namespace ringlet::emulated_gpu

@@ -16,6 +16,9 @@ class StaticShared {
   StaticShared(const StaticShared&) = delete;
   StaticShared& operator=(const StaticShared&) = delete;
 
+  void* begin() const { return begin_; }
+  size_t bytes() const { return before_.size(); }
+
  private:
   void* begin_ = nullptr;
   std::vector<char> before_;

@@ -29,6 +29,7 @@ struct Knobs {
   std::atomic<int> devices{std::stoi(environment("RINGLET_EMULATED_GPUS", "1"))};
   std::atomic<size_t> bytes{std::stoull(environment("RINGLET_EMULATED_GPU_BYTES", "4294967296"))};
   std::atomic<Order> order{order_named(environment("RINGLET_EMULATED_GPU_ORDER", "forward"))};
+  std::atomic<bool> racecheck{environment("RINGLET_EMULATED_GPU_RACECHECK", "0") == "1"};
   const bool protects = environment("RINGLET_EMULATED_GPU_PROTECT", "0") == "1";
 
   std::mutex mutex;
@@ -61,10 +62,12 @@ Knobs& knobs() {
 int device_count() { return knobs().devices; }
 size_t device_bytes() { return knobs().bytes; }
 Order order() { return knobs().order; }
+bool looks_for_races() { return knobs().racecheck; }
 bool protects_device_memory() { return knobs().protects; }
 
 void set_device_count(int devices) { knobs().devices = devices; }
 void set_device_bytes(size_t bytes) { knobs().bytes = bytes; }
+bool set_racecheck(bool looks) { return knobs().racecheck.exchange(looks); }
 Order set_order(Order order) { return knobs().order.exchange(order); }
 
 void fail_call(std::string_view name, int n, cudaError_t error) {

@@ -11,6 +11,7 @@ namespace ringlet::emulated_gpu {
 int device_count();
 size_t device_bytes();
 Order order();
+bool looks_for_races();
 bool protects_device_memory();
 
 /// Counts a call of `name`; the error that it shall fail with, if any.
