@@ -111,7 +111,7 @@ int main(int argc, char** argv) {
   using namespace ringlet;
   Sizes sizes;
   const auto add_flags = [&](Flags& flags) {
-    flags.whole("--steps", sizes.steps, 20, 10'000'000, "of each side");
+    flags.whole("--steps", sizes.steps, 1, 10'000'000, "of each side");
     flags.whole("--block", sizes.block, 1, 1'000'000, "steps in a row");
     flags.whole("--batch-size", sizes.batch_size, 1, 1'000'000, "sequences per rank");
     flags.choice("--strategy", sizes.strategy, {"ddp", "zero1", "zero2", "fsdp", "hsdp"}, "how ranks share the work");

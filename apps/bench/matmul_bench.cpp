@@ -76,11 +76,11 @@ std::string on_cpu() {
   return rows.dump(2);
 }
 
-// The products of GPT-2's 124M parameters, beside what the data sheet promises.
-std::string on_gpu(int64_t tokens, bool tf32) {
+// The products of a GPT, beside what the data sheet promises.
+std::string on_gpu(const GpuProductSizes& sizes, bool tf32) {
   std::printf("percent of an H200's dense peak in that type; f32 %s\n", tf32 ? "with TF32" : "without TF32");
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
-  for (const GpuProduct& product : time_gpu_products(tokens, tf32)) {
+  for (const GpuProduct& product : time_gpu_products(sizes, tf32)) {
     rows.push_back({{"dtype", product.dtype},
                     {"form", product.form},
                     {"M", product.M},
@@ -102,9 +102,12 @@ std::string on_gpu(int64_t tokens, bool tf32) {
 
 int main(int argc, char** argv) {
   using namespace ringlet;
-  int64_t tokens = 16384;
+  GpuProductSizes sizes;
   const auto add_flags = [&](Flags& flags) {
-    flags.whole("--tokens", tokens, 1, 1'000'000, "on a GPU: rows of a product, sequences times their length");
+    flags.whole("--tokens", sizes.tokens, 1, 1'000'000, "on a GPU: sequences times their length, the rows of a product");
+    flags.whole("--embed-dim", sizes.width, 1, 1'000'000, "on a GPU: width C");
+    flags.whole("--rounds", sizes.rounds, 1, 100'000, "on a GPU: of a product, of which the median is taken");
+    flags.whole("--vocab-size", sizes.vocab_size, 1, 10'000'000, "on a GPU: tokens V");
   };
   return bench_main(
       {.name = "matmul_bench",
@@ -112,6 +115,6 @@ int main(int argc, char** argv) {
                       "on a GPU the products of GPT-2's 124M parameters, beside the peak of an H200",
        .multiplies = true,
        .flags = add_flags,
-       .run = [&](const BenchSettings& settings) { return settings.on_gpu() ? on_gpu(tokens, settings.tf32) : on_cpu(); }},
+       .run = [&](const BenchSettings& settings) { return settings.on_gpu() ? on_gpu(sizes, settings.tf32) : on_cpu(); }},
       argc, argv);
 }

@@ -15,11 +15,9 @@ using kernels::MatrixView;
 struct Layer {
   int64_t in, out;
 };
-constexpr int64_t C = 768, V = 50304;
-constexpr Layer kLayers[] = {{C, 3 * C}, {C, C}, {C, 4 * C}, {4 * C, C}, {C, V}};
 
 template <typename T>
-GpuProduct time_product(const std::string& form, int64_t M, int64_t N, int64_t K, bool tf32) {
+GpuProduct time_product(const std::string& form, int64_t M, int64_t N, int64_t K, int64_t rounds, bool tf32) {
   const auto make = [=] {
     const Tensor a = gpu_numbers({M * K}, dtype_of<T>), b = gpu_numbers({K * N}, dtype_of<T>);
     const MatrixView<T> A = form[0] == 'T' ? MatrixView<T>{a.data<T>(), 1, M} : MatrixView<T>{a.data<T>(), K, 1};
@@ -31,24 +29,25 @@ GpuProduct time_product(const std::string& form, int64_t M, int64_t N, int64_t K
     };
   };
   const int64_t bytes = (M * K + K * N + M * N) * int64_t{sizeof(T)};
-  return {std::string(name_of(dtype_of<T>)),    form, M, N, K, seconds_of_call(cold_sets(make, bytes), 11),
+  return {std::string(name_of(dtype_of<T>)),    form, M, N, K, seconds_of_call(cold_sets(make, bytes), rounds),
           GpuPeak{}.products(dtype_of<T>, tf32)};
 }
 
 template <typename T>
-void time_layer(const Layer& layer, int64_t tokens, bool tf32, std::vector<GpuProduct>& found) {
-  found.push_back(time_product<T>("NN", tokens, layer.out, layer.in, tf32));
-  found.push_back(time_product<T>("NT", tokens, layer.in, layer.out, tf32));
-  found.push_back(time_product<T>("TN", layer.in, layer.out, tokens, tf32));
+void time_layer(const Layer& layer, const GpuProductSizes& sizes, bool tf32, std::vector<GpuProduct>& found) {
+  found.push_back(time_product<T>("NN", sizes.tokens, layer.out, layer.in, sizes.rounds, tf32));
+  found.push_back(time_product<T>("NT", sizes.tokens, layer.in, layer.out, sizes.rounds, tf32));
+  found.push_back(time_product<T>("TN", layer.in, layer.out, sizes.tokens, sizes.rounds, tf32));
 }
 
 }  // namespace
 
-std::vector<GpuProduct> time_gpu_products(int64_t tokens, bool tf32) {
+std::vector<GpuProduct> time_gpu_products(const GpuProductSizes& sizes, bool tf32) {
+  const int64_t C = sizes.width;
   std::vector<GpuProduct> found;
-  for (const Layer& layer : kLayers) {
-    time_layer<float>(layer, tokens, tf32, found);
-    time_layer<bf16>(layer, tokens, tf32, found);
+  for (const Layer& layer : {Layer{C, 3 * C}, Layer{C, C}, Layer{C, 4 * C}, Layer{4 * C, C}, Layer{C, sizes.vocab_size}}) {
+    time_layer<float>(layer, sizes, tf32, found);
+    time_layer<bf16>(layer, sizes, tf32, found);
   }
   return found;
 }

@@ -1,4 +1,4 @@
-// The products of a training step of GPT-2's 124M parameters, on a GPU.
+// The products of a GPT's training step, on a GPU.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,14 @@ struct GpuProduct {
   double operations() const { return 2.0 * static_cast<double>(M) * static_cast<double>(N) * static_cast<double>(K); }
 };
 
-/// Of each linear layer the product of its forward and the two of its backward, `tokens` rows; f32 and bf16. Factors and results in turn
-/// from memory that the cache has forgotten.
-std::vector<GpuProduct> time_gpu_products(int64_t tokens, bool tf32);
+/// A GPT's linear layers, and rows of their inputs.
+struct GpuProductSizes {
+  int64_t tokens = 16384, width = 768, vocab_size = 50304;
+  int64_t rounds = 11;  // of which the median is taken
+};
+
+/// Of each linear layer the product of its forward and the two of its backward; f32 and bf16. Factors and results in turn from memory
+/// that the cache has forgotten.
+std::vector<GpuProduct> time_gpu_products(const GpuProductSizes& sizes, bool tf32);
 
 }  // namespace ringlet
