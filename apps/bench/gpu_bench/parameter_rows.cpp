@@ -57,8 +57,8 @@ MemoryRow divide_and_scale_row(int64_t P) {
 
 std::vector<MemoryRow> parameter_rows(const GptShapes& shapes) {
   const kernels::Tables& tables = kernels::tables_on(Device::Kind::Cuda);
-  return {adamw_row(shapes), divide_and_scale_row(shapes.P()), square_sum_row<float>(shapes.P(), tables.square_sum_f32),
-          square_sum_row<bf16>(shapes.P(), tables.square_sum_bf16)};
+  return {adamw_row(shapes), divide_and_scale_row(shapes.P()), square_sum_row<float>(shapes.P(), tables.f32.square_sum),
+          square_sum_row<bf16>(shapes.P(), tables.b16.square_sum)};
 }
 
 MemoryRow copy_row(int64_t bytes) {
