@@ -18,8 +18,10 @@ MpiTransport mpi_transport_named(std::string_view name) {
 
 namespace {
 
-constexpr size_t kCopiedOnce = size_t{32} << 10;  // below, a call to the kernel costs more than a second copy
-constexpr size_t kSpared = size_t{4} << 20;       // of the shared memory, for MPI's own files
+// Below, a call to the kernel takes longer than a second copy (docs/shared_memory.md).
+size_t copied_once_from(int ranks) { return size_t{ranks > 2 ? 64U : 32U} << 10; }
+
+constexpr size_t kSpared = size_t{4} << 20;  // of the shared memory, for MPI's own files
 
 bool there_is_room(size_t bytes) { return static_cast<int64_t>(bytes + kSpared) <= shared_window_space(); }
 
@@ -34,7 +36,7 @@ std::unique_ptr<Communicator> share_memory(std::unique_ptr<Communicator> message
   }
   messages->barrier();
   std::string why_not = why_no_peer_memory(arena, *messages);
-  const CopyOnce copy_once{.from_bytes = why_not.empty() ? kCopiedOnce : SIZE_MAX, .why_not = std::move(why_not)};
+  const CopyOnce copy_once{.from_bytes = why_not.empty() ? copied_once_from(ranks) : SIZE_MAX, .why_not = std::move(why_not)};
   return make_shared_memory(arena, std::move(messages), options.deadline, options.compare_calls, copy_once);
 }
 
