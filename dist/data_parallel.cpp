@@ -12,6 +12,7 @@
 #include "dist/global_norm.h"
 #include "dist/replica_check.h"
 #include "optim/clip.h"
+#include "tensor/base/gpu.h"
 #include "tensor/base/mapped_arena.h"
 #include "tensor/kernels/table.h"
 
@@ -46,6 +47,21 @@ void divide_and_scale(Tensor gradient, int64_t count, double coefficient) {
   });
 }
 
+// Where what is offloaded lives; null: nothing is.
+std::shared_ptr<Allocator> make_offload(const ParallelOptions& options, Device device) {
+  const bool on_host = device == Device{};
+  check(options.offload_dir.empty() || on_host, "offload: a directory is for parameters on the CPU, they are on {}", device);
+  check(!options.offload_to_host || !on_host, "offload: to the host is for parameters on a GPU, they are on {}", device);
+  if (options.offload_to_host) {
+    return std::make_shared<Allocator>(gpu().pinned());
+  }
+  return options.offload_dir.empty() ? nullptr : std::make_shared<Allocator>(mapped_arena(options.offload_dir));
+}
+
+Device device_of(const std::vector<NamedParameter>& parameters) {
+  return parameters.empty() ? Device{} : parameters.front().var.data().device();
+}
+
 std::vector<NamedParameter> agreed_parameters(Communicator& comm, const Module& module) {
   check_same_module(comm, module);
   return module.parameters();
@@ -57,8 +73,8 @@ DataParallel::DataParallel(Module& module, LossFunction loss, Communicator& comm
     : loss_(std::move(loss)),
       comm_(comm),
       options_(options),
-      offload_(options.offload_dir.empty() ? nullptr : std::make_shared<Allocator>(mapped_arena(options.offload_dir))),
       parameters_(agreed_parameters(comm, module)),
+      offload_(make_offload(options, device_of(parameters_))),
       buffers_(module.buffers()),
       cut_(cut),
       parameter_count_(module.parameter_count()) {
@@ -79,8 +95,28 @@ DataParallel::Unit& DataParallel::add_unit(const std::vector<NamedParameter>& pa
 }
 
 Tensor DataParallel::rarely_used(const Tensor& tensor, Category category) {
-  const AllocatorScope scope(offload_ != nullptr ? offload_ : Allocator::current());
-  return tensor.clone(category);
+  if (offload_ == nullptr) {
+    return tensor.clone(category);
+  }
+  const AllocatorScope scope(offload_);
+  Tensor copy = Tensor::empty(tensor.shape(), tensor.dtype(), category);
+  copy.copy_from(tensor);
+  return copy;
+}
+
+Tensor DataParallel::seen_by_optimizer(const Tensor& gradient) {
+  if (!options_.offload_to_host) {
+    return gradient;
+  }
+  gradients_on_host_.push_back({gradient, rarely_used(gradient, Category::Gradients)});
+  return gradients_on_host_.back().on_host;
+}
+
+void DataParallel::run_optimizer(double lr) {
+  for (HostCopy& gradient : gradients_on_host_) {
+    gradient.on_host.copy_from(gradient.on_device);
+  }
+  optimizer_->step(lr);
 }
 
 void DataParallel::make_optimizer_over(const OptimizerConfig& config, std::vector<ParamSlice> slices) {

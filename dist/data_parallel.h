@@ -75,8 +75,11 @@ class DataParallel : public Strategy {
   }
   /// Over slices of all units, in their order. Its state is offloaded, if anything is.
   void make_optimizer_over(const OptimizerConfig& config, std::vector<ParamSlice> slices);
-  /// A copy of what only the optimizer needs: in mapped files where `offload_dir` is given.
+  /// A copy of what only the optimizer needs: where that is offloaded to, if it is.
   Tensor rarely_used(const Tensor& tensor, Category category);
+  /// What the optimizer reads in place of `gradient`, which stays where it is: itself; or, offloaded to the host, a copy there.
+  Tensor seen_by_optimizer(const Tensor& gradient);
+  void run_optimizer(double lr);
   Optimizer& optimizer() const { return *optimizer_; }
   void add_frozen(SquareSum& sum) const;
   /// Frozen parameters and buffers, which every rank holds whole.
@@ -86,6 +89,8 @@ class DataParallel : public Strategy {
   }
   /// Of a strategy whose ranks compute with one unit that is always whole.
   MemoryFormula whole_model_formula(Operation reduction, int64_t optimizer_bytes, int64_t wire_elements) const;
+  /// Fills in what of it is offloaded: the optimizer's state and `parameters`; and the gradients that the host has copies of.
+  void add_offloaded(MemoryFormula& formula, int64_t parameters) const;
   /// Micro-batches, or rounds of them, of the longest step so far.
   int64_t most_rounds() const { return most_rounds_; }
 
@@ -155,8 +160,12 @@ class DataParallel : public Strategy {
   LossFunction loss_;
   Communicator& comm_;
   ParallelOptions options_;
-  std::shared_ptr<Allocator> offload_;  // null: nothing is offloaded
   std::vector<NamedParameter> parameters_;
+  std::shared_ptr<Allocator> offload_;  // null: nothing is offloaded
+  struct HostCopy {
+    Tensor on_device, on_host;
+  };
+  std::vector<HostCopy> gradients_on_host_;  // none, unless offloaded from a GPU
   std::vector<NamedBuffer> buffers_;
   Cut cut_;
   std::vector<std::unique_ptr<Unit>> units_;

@@ -4,6 +4,7 @@
 #include "dist/collective_ops.h"
 #include "dist/data_parallel.h"
 #include "dist/parameter_hash.h"
+#include "tensor/base/gpu.h"
 
 namespace ringlet {
 
@@ -60,6 +61,9 @@ std::vector<DataParallel::Fixed> DataParallel::fixed_tensors() const {
 }
 
 std::vector<StatePiece> DataParallel::state() {
+  if (options_.offload_to_host) {
+    gpu().synchronize();  // the device may still be reading what the caller is free to overwrite
+  }
   std::vector<StatePiece> pieces;
   const auto add = [&](const FlatParameter::Entry& entry, const std::string& kind, int64_t begin, const Tensor& data) {
     pieces.push_back({entry.name, kind, entry.var.shape(), begin, saves() ? data : data.narrow(0, 0, 0)});
@@ -115,7 +119,20 @@ MemoryFormula DataParallel::whole_model_formula(Operation reduction, int64_t opt
   formula.padding = padding_bytes(unit());
   formula.parameters_peak = formula.parameters_built = formula.parameters;
   formula.gradients_peak = formula.gradients;
+  add_offloaded(formula, 0);
   return formula;
+}
+
+void DataParallel::add_offloaded(MemoryFormula& formula, int64_t parameters) const {
+  if (offload_ == nullptr) {
+    return;
+  }
+  formula.offloaded = {.parameters = parameters, .gradients = 0, .optimizer = formula.optimizer};
+  for (const HostCopy& gradient : gradients_on_host_) {
+    formula.offloaded.gradients += gradient.on_host.bytes();
+  }
+  formula.gradients += formula.offloaded.gradients;
+  formula.gradients_peak += formula.offloaded.gradients;
 }
 
 void DataParallel::make_whole(bool whole) {

@@ -12,6 +12,8 @@ Ddp::Ddp(Module& module, LossFunction loss, Communicator& communicator, const Op
          const ParallelOptions& options)
     : DataParallel(module, std::move(loss), communicator, options),
       buckets_(unit().parameter, options.buckets, [this](int64_t begin, int64_t end) { send(begin, end); }) {
+  check(!options.offload_to_host,
+        "offload: ddp updates the parameters that it computes with, on the GPU; take zero1, zero2, fsdp or hsdp");
   const FlatParameter& parameter = unit().parameter;
   make_optimizer_over(config, parameter.slices(parameter.data(), unit().gradient.reserve(), 0));
 }

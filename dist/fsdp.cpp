@@ -60,7 +60,8 @@ void Fsdp::build_unit(const std::vector<NamedParameter>& parameters, std::vector
   const Category category = shards_parameters() ? Category::Parameters : Category::Optimizer;
   Piece piece{.parameters = rarely_used(my_shard(unit, whole), category),
               .gradient = ShardSum(whole.device(), unit.parameter.shard_numel(), whole.dtype())};
-  for (ParamSlice& slice : unit.parameter.slices(piece.parameters, piece.gradient.sum(), shard_begin(unit))) {
+  const Tensor gradient = seen_by_optimizer(piece.gradient.sum());
+  for (ParamSlice& slice : unit.parameter.slices(piece.parameters, gradient, shard_begin(unit))) {
     slices.push_back(std::move(slice));
   }
   if (shards_parameters()) {
@@ -80,7 +81,7 @@ std::vector<Tensor> Fsdp::used_gradients() const {
 std::vector<Tensor> Fsdp::gradient_shards() const { return saves() ? used_gradients() : std::vector<Tensor>(); }
 
 void Fsdp::update(double lr) {
-  optimizer().step(lr);
+  run_optimizer(lr);
   spread_parameters();
 }
 
@@ -90,7 +91,8 @@ void Fsdp::spread_parameters() {
     Piece& piece = pieces_[u];
     piece.stale = shards_parameters();
     if (!shards_parameters()) {
-      comm().all_gather(const_buffer_of(piece.parameters), buffer_of(units()[u]->parameter.data()));
+      const Buffer whole = buffer_of(units()[u]->parameter.data());
+      comm().all_gather(shard_for(whole, u), whole);
     }
   }
 }
@@ -151,6 +153,7 @@ MemoryFormula Fsdp::memory_formula() const {
   const auto add = [&](Operation operation, const Communicator& group, int64_t count) {
     formula.reductions.push_back({operation, count, dtype, group.size(), group.transport()});
   };
+  add_offloaded(formula, shards_parameters() ? shards : 0);
   add(Operation::ReduceScatter, mesh_ == nullptr ? comm() : mesh_->along("shard"), largest * cut().shards);
   if (mesh_ != nullptr) {
     add(Operation::AllReduce, mesh_->along("replicate"), largest);

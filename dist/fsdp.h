@@ -93,6 +93,7 @@ class Fsdp final : public DataParallel {
 
   // Moves of a unit, by the plan.
   void gather(size_t unit);
+  ConstBuffer shard_for(const Buffer& whole, size_t unit) const;
   void await(size_t unit);
   void give_back(size_t unit);
   void open_gradient(size_t unit);

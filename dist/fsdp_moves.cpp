@@ -5,6 +5,7 @@
 #include "collectives/control_scope.h"
 #include "dist/collective_ops.h"
 #include "dist/fsdp.h"
+#include "tensor/base/gpu.h"
 
 namespace ringlet {
 
@@ -88,9 +89,9 @@ void Fsdp::gather(size_t unit) {
   }
   Tensor& whole = units()[unit]->parameter.data();
   std::byte* bytes = whole.refill_storage(std::exchange(piece.stale, false));
+  const Buffer there(bytes, whole.numel(), whole.dtype(), whole.device());
   piece.whole = true;
-  piece.gathering = shard_group().start_all_gather(const_buffer_of(piece.parameters),
-                                                   Buffer(bytes, whole.numel(), whole.dtype(), whole.device()));
+  piece.gathering = shard_group().start_all_gather(shard_for(there, unit), there);
 }
 
 void Fsdp::leave(size_t unit) {
@@ -127,6 +128,17 @@ void Fsdp::finish_sending() {
   units()[unit]->gradient.release();
 }
 // [/snippet]
+
+// This rank's shard for a gather into `whole`: from where it is; or, offloaded to the host, out of its own place in there.
+ConstBuffer Fsdp::shard_for(const Buffer& whole, size_t unit) const {
+  const Tensor& mine = pieces_[unit].parameters;
+  if (mine.device() == whole.device) {
+    return const_buffer_of(mine);
+  }
+  auto* place = static_cast<std::byte*>(whole.data) + cut().mine * mine.bytes();
+  gpu().start_copy(place, mine.raw_data(), static_cast<size_t>(mine.bytes()));
+  return {place, mine.numel(), mine.dtype(), whole.device};
+}
 
 // Units whose gradients are complete leave, as long as none before them in the plan is not.
 void Fsdp::advance_complete() {

@@ -27,6 +27,11 @@ struct MemoryFormula {
   /// While the strategy is made of a model whose parameters are deferred: in fsdp and hsdp, which build unit by unit, the shards of the
   /// units so far and the whole one that is being cut. At most `parameters_peak`.
   int64_t parameters_built = 0;
+  /// What of it all lies elsewhere (ParallelOptions::offload_dir, offload_to_host), the same in every step.
+  struct Offloaded {
+    int64_t parameters = 0, gradients = 0, optimizer = 0;
+  };
+  Offloaded offloaded{};
   /// The largest reductions of gradients, one per group of ranks: of how many elements, and over what they come.
   struct Reduction {
     Operation operation = Operation::AllReduce;

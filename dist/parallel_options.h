@@ -23,9 +23,12 @@ struct ParallelOptions {
   bool prefetch = true;
   /// hsdp: how many ranks share one copy; the others are replicas. 0: half of the ranks if they are even in number, else all.
   int shard_ranks = 0;
-  /// A directory: what only the optimizer needs (master copies, moments, in fsdp and hsdp the shards of parameters) lives in files
-  /// there that are mapped into memory, so that the system may write it out. Empty: in memory.
+  /// What only the optimizer needs (master copies, moments, in fsdp and hsdp the shards of parameters) leaves the memory that ranks compute
+  /// in. On the CPU, a directory: it lives in files there that are mapped into memory, so that the system may write it out.
   std::string offload_dir{};
+  /// On a GPU: it lives in pinned memory of the host, which also computes the update, on a copy of the gradient's shard. Not in ddp, which
+  /// updates the very parameters that it computes with.
+  bool offload_to_host = false;
 };
 
 /// hsdp: the ranks that share one copy, of `ranks` in all.

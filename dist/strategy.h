@@ -144,7 +144,7 @@ class Strategy {
   Summoned summon() { return Summoned(*this); }
 
   virtual MemoryFormula memory_formula() const = 0;
-  /// What of it lies in mapped files (ParallelOptions::offload_dir) and so not in the rank's own allocator.
+  /// What of it is offloaded, to mapped files or from a GPU to the host, and so not in the rank's own allocator.
   virtual MemoryLedger offloaded() const { return {}; }
   /// Logical elements of all parameters, each once, frozen ones too.
   virtual int64_t parameter_count() const = 0;

@@ -11,7 +11,7 @@ Zero1::Zero1(Module& module, LossFunction loss, Communicator& comm, const Optimi
              const ParallelOptions& options)
     : DataParallel(module, std::move(loss), comm, options),
       master_(rarely_used(my_shard(unit(), unit().parameter.data()), Category::Optimizer)) {
-  const Tensor gradient = my_shard(unit(), unit().gradient.reserve());
+  const Tensor gradient = seen_by_optimizer(my_shard(unit(), unit().gradient.reserve()));
   make_optimizer_over(config, unit().parameter.slices(master_, gradient, shard_begin(unit())));
 }
 
@@ -36,7 +36,7 @@ void Zero1::reduce_scatter(const Tensor& whole) {
 }
 
 void Zero1::update(double lr) {
-  optimizer().step(lr);
+  run_optimizer(lr);
   spread_state();
 }
 

@@ -15,19 +15,53 @@ using Five = std::array<int64_t MemoryBytes::*, 5>;
 constexpr Five kFields = {&MemoryBytes::parameters, &MemoryBytes::gradients, &MemoryBytes::optimizer,
                           &MemoryBytes::activations_peak, &MemoryBytes::communication};
 
+constexpr std::array<MemoryBytes MemoryRow::*, 4> kParts = {&MemoryRow::held, &MemoryRow::formula, &MemoryRow::offloaded,
+                                                            &MemoryRow::offloaded_formula};
+
 constexpr std::array<int64_t MemoryOverhead::*, 3> kOverheads = {&MemoryOverhead::padding, &MemoryOverhead::rounding,
                                                                  &MemoryOverhead::cached};
 
-// In memory and in mapped files.
-MemoryBytes held_here(const MemoryLedger& offloaded) {
+MemoryBytes offloaded_here(const MemoryLedger& ledger) {
+  return {.parameters = ledger.of(Category::Parameters).live,
+          .gradients = ledger.of(Category::Gradients).live,
+          .optimizer = ledger.of(Category::Optimizer).live};
+}
+
+MemoryBytes held_here(const MemoryBytes& offloaded) {
   const MemoryLedger ledger = Allocator::current()->ledger();
   const bool on_device = Allocator::current()->device() != Device{};
   const int64_t host_buffers = on_device ? Allocator::on(Device{})->ledger().of(Category::Communication).peak : 0;
-  return {.parameters = ledger.of(Category::Parameters).peak + offloaded.of(Category::Parameters).live,
-          .gradients = ledger.of(Category::Gradients).peak,
-          .optimizer = ledger.of(Category::Optimizer).live + offloaded.of(Category::Optimizer).live,
+  return {.parameters = ledger.of(Category::Parameters).peak + offloaded.parameters,
+          .gradients = ledger.of(Category::Gradients).peak + offloaded.gradients,
+          .optimizer = ledger.of(Category::Optimizer).live + offloaded.optimizer,
           .activations_peak = ledger.of(Category::Activations).peak,
           .communication = ledger.of(Category::Communication).peak + host_buffers};
+}
+
+// The row of every rank.
+MemoryProfile gathered(MemoryRow mine, Communicator& world) {
+  constexpr size_t kNumbers = kParts.size() * kFields.size() + kOverheads.size();
+  const auto for_each_number = [](MemoryRow& row, auto&& visit) {
+    size_t i = 0;
+    for (const auto part : kParts) {
+      for (const auto field : kFields) {
+        visit(row.*part.*field, i++);
+      }
+    }
+    for (const auto field : kOverheads) {
+      visit(row.overhead.*field, i++);
+    }
+  };
+  std::array<int64_t, kNumbers> numbers{};
+  for_each_number(mine, [&](int64_t& number, size_t i) { numbers[i] = number; });
+  std::vector<int64_t> all(kNumbers * static_cast<size_t>(world.size()));
+  const ControlScope control(world);
+  world.all_gather(numbers, all);
+  MemoryProfile profile;
+  for (size_t begin = 0; begin < all.size(); begin += kNumbers) {
+    for_each_number(profile.rows.emplace_back(), [&](int64_t& number, size_t i) { number = all[begin + i]; });
+  }
+  return profile;
 }
 
 }  // namespace
@@ -80,38 +114,20 @@ MemoryProfile measure_memory(const Strategy& parallel, const GptConfig& model, c
                              const Algorithms& algorithms) {
   const MemoryFormula formula = parallel.memory_formula();
   const MemoryLedger ledger = Allocator::current()->ledger();
+  const MemoryBytes offloaded = offloaded_here(parallel.offloaded());
   const MemoryRow mine = {
-      .held = held_here(parallel.offloaded()),
+      .held = held_here(offloaded),
       .formula = {.parameters = formula.parameters_peak,
                   .gradients = formula.gradients_peak,
                   .optimizer = formula.optimizer,
                   .activations_peak = activation_formula(model, loader.largest_batch()),
                   .communication = communication_formula(formula.reductions, world, algorithms) + formula.wire},
+      .offloaded = offloaded,
+      .offloaded_formula = {.parameters = formula.offloaded.parameters,
+                            .gradients = formula.offloaded.gradients,
+                            .optimizer = formula.offloaded.optimizer},
       .overhead = {.padding = formula.padding, .rounding = ledger.rounding, .cached = ledger.cached}};
-  constexpr size_t kNumbers = 2 * kFields.size() + kOverheads.size();
-  std::array<int64_t, kNumbers> numbers{};
-  for (size_t i = 0; i < kFields.size(); ++i) {
-    numbers[i] = mine.held.*kFields[i];
-    numbers[kFields.size() + i] = mine.formula.*kFields[i];
-  }
-  for (size_t i = 0; i < kOverheads.size(); ++i) {
-    numbers[2 * kFields.size() + i] = mine.overhead.*kOverheads[i];
-  }
-  std::vector<int64_t> all(kNumbers * static_cast<size_t>(world.size()));
-  const ControlScope control(world);
-  world.all_gather(numbers, all);
-  MemoryProfile profile;
-  for (size_t begin = 0; begin < all.size(); begin += kNumbers) {
-    MemoryRow& row = profile.rows.emplace_back();
-    for (size_t i = 0; i < kFields.size(); ++i) {
-      row.held.*kFields[i] = all[begin + i];
-      row.formula.*kFields[i] = all[begin + kFields.size() + i];
-    }
-    for (size_t i = 0; i < kOverheads.size(); ++i) {
-      row.overhead.*kOverheads[i] = all[begin + 2 * kFields.size() + i];
-    }
-  }
-  return profile;
+  return gathered(mine, world);
 }
 
 MemoryBytes MemoryProfile::maximum() const {
@@ -146,8 +162,9 @@ MemoryBytes MemoryProfile::mean() const {
 }
 
 bool MemoryProfile::optimizer_matches() const {
-  return std::all_of(rows.begin(), rows.end(),
-                     [](const MemoryRow& row) { return row.held.optimizer == row.formula.optimizer; });
+  return std::all_of(rows.begin(), rows.end(), [](const MemoryRow& row) {
+    return row.held.optimizer == row.formula.optimizer && row.offloaded.optimizer == row.offloaded_formula.optimizer;
+  });
 }
 
 }  // namespace ringlet

@@ -32,6 +32,9 @@ struct MemoryOverhead {
 struct MemoryRow {
   MemoryBytes held;
   MemoryBytes formula;
+  // Of these, what is offloaded: in mapped files, or on the host beside a GPU.
+  MemoryBytes offloaded = {};
+  MemoryBytes offloaded_formula = {};
   MemoryOverhead overhead = {};
 };
 
@@ -44,7 +47,7 @@ struct MemoryProfile {
   MemoryBytes mean() const;
   /// Each at its largest over the ranks.
   MemoryOverhead overhead() const;
-  /// Whether optimizer bytes are what the formula says, on every rank.
+  /// Whether optimizer bytes, and those of them that are offloaded, are what the formula says, on every rank.
   bool optimizer_matches() const;
 };
 

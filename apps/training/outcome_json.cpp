@@ -19,12 +19,20 @@ Json bytes_json(const MemoryBytes& bytes) {
           {"communication", bytes.communication}};
 }
 
+Json offloaded_json(const MemoryBytes& bytes) {
+  return {{"parameters", bytes.parameters}, {"gradients", bytes.gradients}, {"optimizer", bytes.optimizer}};
+}
+
 Json memory_json(const MemoryProfile& profile) {
   Json rows = Json::array();
   for (const MemoryRow& row : profile.rows) {
     const Json overhead = {
         {"padding", row.overhead.padding}, {"rounding", row.overhead.rounding}, {"cached", row.overhead.cached}};
-    rows.push_back({{"held", bytes_json(row.held)}, {"formula", bytes_json(row.formula)}, {"overhead", overhead}});
+    const Json offloaded = {{"held", offloaded_json(row.offloaded)}, {"formula", offloaded_json(row.offloaded_formula)}};
+    rows.push_back({{"held", bytes_json(row.held)},
+                    {"formula", bytes_json(row.formula)},
+                    {"offloaded", offloaded},
+                    {"overhead", overhead}});
   }
   return rows;
 }

@@ -96,6 +96,10 @@ void print_memory(const Printer& printer, const MemoryProfile& profile) {
   for (size_t rank = 0; rank < profile.rows.size(); ++rank) {
     printer.line(memory_row(message("rank {}", rank), profile.rows[rank].held));
     printer.line(memory_row("  formula", profile.rows[rank].formula));
+    if (profile.rows[rank].offloaded_formula.optimizer > 0) {
+      printer.line(memory_row("  offloaded", profile.rows[rank].offloaded));
+      printer.line(memory_row("  formula", profile.rows[rank].offloaded_formula));
+    }
   }
   printer.line(memory_row("maximum", profile.maximum()));
   printer.line(memory_row("mean", profile.mean()));

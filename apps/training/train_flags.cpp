@@ -96,8 +96,10 @@ void parallel_flags(Flags& flags, TrainConfig& config, Spelled& spelled) {
   flags.mark("--no-prefetch", config.parallel.prefetch, false, "fsdp, hsdp: gather a layer when it is needed, not before");
   flags.mark("--bf16-gradients", config.parallel.bf16_gradients, true,
              "round gradients to bf16 on their way: half the bytes, other bits");
-  flags.text("--offload", config.parallel.offload_dir,
-             "keep what only the optimizer needs in files in this directory, mapped into memory");
+  flags.text(
+      "--offload", config.parallel.offload_dir,
+      "keep what only the optimizer needs in files in this directory, mapped into memory; with --device cuda: pinned, in "
+      "memory of the host, which then computes the update");
   flags.whole("--shard-ranks", spelled.shard_ranks, 1, 1'000'000,
               "hsdp: ranks that share one copy; default: half of them, or all where they are odd in number");
 }
@@ -166,6 +168,21 @@ void as_usage_error(Check&& rule) {
   }
 }
 
+// Files are mapped where the CPU computes; beside a GPU there is the host's memory.
+void settle_offload(TrainConfig& config) {
+  std::string& where = config.parallel.offload_dir;
+  if (config.device == "cpu") {
+    check<UsageError>(where != "pinned", "--offload: pinned is for --device cuda; a folder of that name is ./pinned");
+    return;
+  }
+  check<UsageError>(where.empty() || where == "pinned", "--offload: with --device {} it must be pinned, got {}", config.device,
+                    where);
+  check<UsageError>(where.empty() || config.strategy != "ddp",
+                    "--offload: ddp updates the parameters that it computes with; take --strategy zero1, zero2, fsdp or hsdp");
+  config.parallel.offload_to_host = !where.empty();
+  where.clear();
+}
+
 // What the flags say together.
 void settle(TrainConfig& config, const Spelled& spelled, const Flags& flags) {
   config.model.activation = spelled.activation == "gelu" ? GeluForm::Erf : GeluForm::Tanh;
@@ -186,8 +203,7 @@ void settle(TrainConfig& config, const Spelled& spelled, const Flags& flags) {
   check<UsageError>(!config.model.bf16 || config.device == "cuda", "--bf16: is computed on GPUs, got --device {}",
                     config.device);
   require_tf32_on_gpu(config.tf32, config.device);
-  check<UsageError>(config.device == "cpu" || config.parallel.offload_dir.empty(),
-                    "--offload: maps files into the memory of the CPU, got it with --device {}", config.device);
+  settle_offload(config);
   check<UsageError>(!spelled.verify || !spelled.no_verify, "--verify-resume and --no-verify-resume contradict each other");
   if (spelled.verify || spelled.no_verify) {
     config.verify_resume = spelled.verify;

@@ -86,6 +86,9 @@ TEST_CASE("what is offloaded is in mapped files, not in the rank's memory, and c
     CHECK((shards[0] > 0) == (strategy == "fsdp" || strategy == "hsdp"));
   }
   CHECK(names_in(dir.path()).empty());  // the files have no names
+  TrainOptions to_host;
+  to_host.parallel.offload_to_host = true;
+  CHECK_THROWS_WITH(train_gpt(to_host), Catch::Contains("to the host is for parameters on a GPU, they are on cpu"));
   TrainOptions nowhere;
   nowhere.parallel.offload_dir = dir / "nowhere";
   CHECK_THROWS_WITH(train_gpt(nowhere), Catch::Contains("cannot make a file in") && Catch::Contains("No such file"));
