@@ -38,6 +38,15 @@ MemoryBytes held_here(const MemoryBytes& offloaded) {
           .communication = ledger.of(Category::Communication).peak + host_buffers};
 }
 
+StepBatches batches_of(const Loader& loader) {
+  StepBatches batches = {.largest = loader.largest_batch(), .count = 0, .on_gpu = Allocator::current()->device() != Device{}};
+  const IndexRange mine = loader.mine();
+  for (int64_t m = mine.begin; m < mine.end; m += mine.stride) {
+    batches.count += loader.plan().of(m).size() == batches.largest ? 1 : 0;
+  }
+  return batches;
+}
+
 // The row of every rank.
 MemoryProfile gathered(MemoryRow mine, Communicator& world) {
   constexpr size_t kNumbers = kParts.size() * kFields.size() + kOverheads.size();
@@ -66,27 +75,45 @@ MemoryProfile gathered(MemoryRow mine, Communicator& world) {
 
 }  // namespace
 
-// In numbers of 4 bytes, with R = B·T rows; an f64 counts twice. Held when backward begins, per row:
-//   a block    x, ln_1(x), qkv (3), attention, h, ln_2(h): 8·C   c_fc, gelu: 8·C   μ, ρ of two LayerNorms: 4   log_sum (f64): 2·H
-//   the head   x, ln_f(x): 2·C   μ, ρ: 2   logits: V   log_sum (f64): 2;   and the batch: 2
+// With R = B·T rows, numbers of w bytes (4; in bf16 2, where LayerNorm's μ and ρ stay f32) and f64 for log_sum. Held when backward begins:
+//   a block    per row x, ln_1(x), qkv (3), attention, h, ln_2(h), c_fc (4), gelu (4): 16·C   μ, ρ of two LayerNorms   log_sum: H
+//   the head   per row x, ln_f(x): 2·C   μ, ρ   logits: V   log_sum
+//   the batch  per row a token and a target of 4 bytes; targets that were copied to a GPU go when the loss has been differentiated
+//   in bf16    what products and LayerNorms read in place of their weights: a block's 12·C² and two gains, the head's C·V and a gain
 // Backward frees as it goes, but first it needs more. The peak is the largest of
 //   cross-entropy    dlogits: R·V
-//   the head         logits are gone; dlogits, dx, dW: R·(V + C) + C·V
-//   the last c_proj  the head is gone; dy, dx, dW, db: R·(C + 4·C) + 4·C² + C; where the head is tied, its dW: C·V, which waits for the
-//                    embedding's; with dropout dy once more, as it was before the mask: R·C
-// and the loss and its gradient, one number each, are there all the while.
-int64_t activation_formula(const GptConfig& model, int64_t batch_size) {
-  const int64_t R = batch_size * model.seq_len, C = model.embed_dim, V = model.vocab_size, H = model.heads;
+//   the head         logits are gone; dlogits, dx, dW: R·(V + C) + C·V.   In bf16 also after it: dx and dW take the places of its x and W,
+//                    and there is dW in f32
+//   the last c_proj  the head is gone; dy, dx, dW, db: R·(C + 4·C) + 4·C² + C; where the head is tied, its dW in f32, which waits for
+//                    the embedding's; with dropout dy once more, as it was before the mask: R·C.   In bf16 db is summed in f32, from dy in
+//                    f32; and after it dx and dW take the places of x and W, and there is dW in f32
+//   the embedding    where the head is tied: both dW and their sum; nothing else is left
+// and all the while the loss and its gradient; on a GPU the losses and counts of the step's micro-batches so far wait to be read.
+int64_t activation_formula(const GptConfig& model, const StepBatches& batches) {
+  const int64_t R = batches.largest * model.seq_len, C = model.embed_dim, V = model.vocab_size, H = model.heads;
   if (R == 0) {
     return 0;
   }
-  const int64_t head = R * (2 * C + 2 + V + 2);
-  const int64_t saved = R * model.layers * (16 * C + 4 + 2 * H) + head + 2 * R;
-  const int64_t in_cross_entropy = R * V;
-  const int64_t in_head = -R * (V + 2) + R * (V + C) + C * V;
-  const int64_t in_c_proj =
-      -head + R * 5 * C + 4 * C * C + (model.bias ? C : 0) + (model.tied_head ? C * V : 0) + (model.dropout > 0.0 ? R * C : 0);
-  return 4 * (saved + std::max({in_cross_entropy, in_head, in_c_proj}) + 2);
+  const bool bf16 = model.bf16;
+  const int64_t w = bf16 ? 2 : 4, tokens = 4 * R, read_targets = batches.on_gpu ? tokens : 0;
+  const int64_t block = R * (16 * w * C + 16 + 8 * H) + (bf16 ? w * (12 * C * C + 2 * C) : 0);
+  const int64_t logits = R * (w * V + 8);
+  const int64_t head = R * (2 * w * C + 8) + logits + (bf16 ? w * (C * V + C) : 0);
+  const int64_t saved = model.layers * block + head + 2 * tokens;
+
+  const int64_t bias = !model.bias ? 0 : (bf16 ? 4 * (R * C + C) : w * C);
+  const int64_t masked = model.dropout > 0.0 ? w * R * C : 0, waiting = model.tied_head ? 4 * C * V : 0;
+  const int64_t after_loss = saved - logits - read_targets, after_head = saved - head - read_targets + waiting;
+  int64_t peak = saved + w * R * V;
+  peak = std::max(peak, after_loss + w * (R * V + R * C + C * V));
+  peak = std::max(peak, after_head + w * (5 * R * C + 4 * C * C) + bias + masked);
+  if (bf16) {
+    peak = std::max({peak, after_loss + 4 * C * V, after_head + w * R * C + 4 * (4 * C * C)});
+  }
+  if (model.tied_head) {
+    peak = std::max(peak, 3 * 4 * C * V + 2 * (tokens - read_targets));
+  }
+  return peak + (batches.on_gpu ? 4 + 12 * batches.count : 8);
 }
 
 int64_t inbox_formula(const MemoryFormula::Reduction& reduction, const Algorithms& algorithms) {
@@ -120,7 +147,7 @@ MemoryProfile measure_memory(const Strategy& parallel, const GptConfig& model, c
       .formula = {.parameters = formula.parameters_peak,
                   .gradients = formula.gradients_peak,
                   .optimizer = formula.optimizer,
-                  .activations_peak = activation_formula(model, loader.largest_batch()),
+                  .activations_peak = activation_formula(model, batches_of(loader)),
                   .communication = communication_formula(formula.reductions, world, algorithms) + formula.wire},
       .offloaded = offloaded,
       .offloaded_formula = {.parameters = formula.offloaded.parameters,

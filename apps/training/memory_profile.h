@@ -56,8 +56,14 @@ struct MemoryProfile {
 MemoryProfile measure_memory(const Strategy& parallel, const GptConfig& model, const Loader& loader, Communicator& world,
                              const Algorithms& algorithms = {});
 
-/// Bytes of activations at the peak of a step's largest micro-batch, [B, T], in fp32; see the .cpp for the sum. 0 without any.
-int64_t activation_formula(const GptConfig& model, int64_t batch_size);
+/// What a rank computes in a step, as far as its memory goes.
+struct StepBatches {
+  int64_t largest = 0;  // sequences of its largest micro-batch
+  int64_t count = 1;    // of that size
+  bool on_gpu = false;
+};
+/// Bytes of activations at the peak of a step's last micro-batch of the largest size, [B, T]; see the .cpp for the sum. 0 without any.
+int64_t activation_formula(const GptConfig& model, const StepBatches& batches);
 /// Bytes of the inboxes of a reduction, by the algorithm that `algorithms` come to (scratch_of).
 int64_t inbox_formula(const MemoryFormula::Reduction& reduction, const Algorithms& algorithms);
 /// The largest of a strategy's reductions, and of the 24 doubles that all ranks of `world` add up in every step; and where these

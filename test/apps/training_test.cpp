@@ -134,6 +134,12 @@ TEST_CASE("memory held is what the formulas say, to the byte, on every rank", "[
     c.model.tied_head = true;
   });
   add(2, [](TrainConfig& c) { c.model.tied_head = true; });
+  add(2, [](TrainConfig& c) {  // the embedding's gradient is the largest thing
+    c.model.tied_head = true;
+    c.model.vocab_size = 512;
+    c.model.seq_len = 4;
+    c.batch_size = 1;
+  });
   add(2, [](TrainConfig& c) { c.model.dropout = 0.1; });
   add(4, [](TrainConfig& c) {
     c.strategy = "fsdp";
