@@ -212,7 +212,9 @@ void DataParallel::step(double lr) {
   check(phase_ == Phase::Finished, "step: finish must come first");
   check(result_.finite, "step: loss {} and gradient norm {} must be finite; skip this step", result_.loss, result_.grad_norm);
   if (result_.tokens > 0) {
+    look_for_drift();
     update(lr);
+    last_hash_.reset();
   }
   skip();
 }

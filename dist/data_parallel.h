@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -124,6 +125,8 @@ class DataParallel : public Strategy {
   virtual Tensor optimizer_state_shard(size_t kind, size_t slice, const FlatParameter::Overlap& mine) const = 0;
   /// Whether this rank's shards are in `state()`: others may have the same.
   virtual bool saves() const { return true; }
+  /// Whether an update overwrites what this rank computed with, so that a difference between ranks is gone after it.
+  virtual bool overwrites_replicas() const { return false; }
   /// (all) Shards of the state have been overwritten: copies of them elsewhere follow.
   virtual void spread_state() = 0;
   /// (all) The parameters of a unit become whole, for reading; or go back to what they were.
@@ -140,6 +143,7 @@ class DataParallel : public Strategy {
   };
   std::vector<Fixed> fixed_tensors() const;
   bool another_round(bool more);
+  void look_for_drift();
   Tensor on_device(const Tensor& batch) const;
   void run_micro_batch(bool more, const std::function<Var()>& forward);
   /// visit(unit, entry, slice of the optimizer)
@@ -170,6 +174,8 @@ class DataParallel : public Strategy {
   Cut cut_;
   std::vector<std::unique_ptr<Unit>> units_;
   std::unique_ptr<Optimizer> optimizer_;
+  std::optional<uint64_t> last_hash_;  // of the parameters as they are, if anyone has asked since they became so
+  bool drifted_ = false;               // they were others when the next update came
   int64_t parameter_count_ = 0;
   int64_t rounds_ = 0;  // of this step
   int64_t most_rounds_ = 0;

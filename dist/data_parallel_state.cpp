@@ -1,10 +1,13 @@
 // What DataParallel says of its parameters between steps: norm, hash, state.
+#include <utility>
+
 #include "collectives/control_scope.h"
 #include "dist/agreement.h"
 #include "dist/collective_ops.h"
 #include "dist/data_parallel.h"
 #include "dist/parameter_hash.h"
 #include "tensor/base/gpu.h"
+#include "tensor/base/hash.h"
 
 namespace ringlet {
 
@@ -39,10 +42,23 @@ uint64_t DataParallel::parameter_hash() {
     }
     reshard(u);
   }
+  last_hash_ = hash;
   return hash;
 }
 
-bool DataParallel::replicas_equal(uint64_t hash) { return same_on_all_ranks(comm_, hash); }
+// A replica that is changed between updates computes a wrong gradient, and then it is overwritten: afterwards all are equal. So it is
+// compared with itself before. Once more the time of a hash, and no byte.
+void DataParallel::look_for_drift() {
+  if (const std::optional<uint64_t> before = last_hash_; before && overwrites_replicas()) {
+    drifted_ = drifted_ || parameter_hash() != *before;
+  }
+}
+
+// A rank that has drifted comes with a hash that no other has.
+bool DataParallel::replicas_equal(uint64_t hash) {
+  const bool drifted = std::exchange(drifted_, false);
+  return same_on_all_ranks(comm_, drifted ? mix64(hash + static_cast<uint64_t>(comm_.rank())) : hash) && !drifted;
+}
 
 std::vector<DataParallel::Fixed> DataParallel::fixed_tensors() const {
   std::vector<Fixed> fixed;
@@ -91,6 +107,8 @@ std::vector<StatePiece> DataParallel::state() {
 
 void DataParallel::adopt_state(int64_t updates) {
   skip();
+  last_hash_.reset();
+  drifted_ = false;
   optimizer_->set_updates(updates);
   spread_state();
   for (const Fixed& fixed : fixed_tensors()) {

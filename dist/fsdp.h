@@ -80,6 +80,7 @@ class Fsdp final : public DataParallel {
   }
   bool saves() const override { return mesh_ == nullptr || mesh_->coordinate("replicate") == 0; }
   void spread_state() override;
+  bool overwrites_replicas() const override { return !shards_parameters(); }
   void spread_parameters();
   void unshard(size_t unit) override;
   void reshard(size_t unit) override;

@@ -131,7 +131,8 @@ class Strategy {
   virtual double parameter_norm() = 0;
   /// (all) Fingerprint of all parameters as this rank would compute with them (parameter_hash.h): the same for any sharding.
   virtual uint64_t parameter_hash() = 0;
-  /// (all) Whether every rank came with the same hash.
+  /// (all) Whether every rank came with the same hash; and, where an update overwrites what ranks computed with, whether that was on each
+  /// rank still what `parameter_hash` found after the update before.
   virtual bool replicas_equal(uint64_t hash) = 0;
 
   /// The state that outlives the process, in memory shared with the strategy: this rank's part, 1/N of the whole, in the same

@@ -30,6 +30,7 @@ class Zero1 final : public DataParallel {
     return optimizer().state(kind, slice);
   }
   void spread_state() override;
+  bool overwrites_replicas() const override { return true; }
 
   Tensor master_;  // [padded/N]
 };
