@@ -31,6 +31,7 @@ std::optional<std::string> parse_demo_config(int argc, const char* const* argv, 
   flags.mark("--no-write", config.write, false, "write no file");
   communication_flags(flags, config.communication);
   const std::optional<std::string> text = flags.parse(argc, argv);
+  check<UsageError>(config.write || !flags.given("--output"), "--no-write and --output contradict each other");
   config.device = chosen_device(device, config.backend);
   if (config.ranks == 0 && !launched_by_mpi()) {
     config.ranks = 2;
@@ -47,6 +48,7 @@ void prepare(const DemoConfig& config, Communicator& world) {
                                 {"--ledger", to_text(config.communication.ledger)}});
   agree(world, [&] {
     if (world.rank() == 0 && !config.communication.trace.empty()) {
+      require_different_files({{"--output", config.write ? config.output : ""}, {"--trace", config.communication.trace}});
       require_writable("--trace", config.communication.trace);
     }
     if (!config.write || world.rank() != 0) {
@@ -54,7 +56,7 @@ void prepare(const DemoConfig& config, Communicator& world) {
     }
     const std::filesystem::path folder = std::filesystem::path(config.output).parent_path();
     std::error_code error;
-    if (!folder.empty() && !std::filesystem::is_directory(folder)) {
+    if (!folder.empty() && !std::filesystem::is_directory(folder, error)) {
       std::filesystem::create_directories(folder, error);
       check<UsageError>(!error, "--output: the folder of {} cannot be made: {}", config.output, error.message());
     }

@@ -16,7 +16,9 @@ namespace {
 std::string read_file(const std::string& path) {
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
-  check<DataError>(std::filesystem::exists(status), "corpus {}: the file does not exist", path);
+  check<DataError>(std::filesystem::exists(status), "corpus {}: {}", path,
+                   status.type() == std::filesystem::file_type::not_found ? "the file does not exist"
+                                                                          : "cannot be looked at: " + error.message());
   check<DataError>(std::filesystem::is_regular_file(status), "corpus {}: not a regular file", path);
   std::ifstream file(path, std::ios::binary);
   check<DataError>(file.is_open(), "corpus {}: cannot be opened: {}", path, std::strerror(errno));

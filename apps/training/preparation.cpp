@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <string_view>
 #include <utility>
 
 #include "apps/training/failure.h"
@@ -49,35 +48,14 @@ ResumePoint resume_if_asked(TrainingRun& run, const TrainConfig& config, const s
   return point;
 }
 
-namespace {
-
-// However it is spelled.
-std::filesystem::path one_place(const std::string& path) {
-  return std::filesystem::weakly_canonical(std::filesystem::absolute(path));
-}
-
-// No output may replace what the run reads or another output.
-void require_different_files(const TrainConfig& config) {
-  const std::pair<const char*, const std::string&> files[] = {{"--corpus", config.corpus},
-                                                              {"--metrics", config.metrics},
-                                                              {"--summary", config.summary},
-                                                              {"--trace", config.communication.trace}};
-  for (const auto& [flag, path] : files) {
-    for (const auto& [other_flag, other] : files) {
-      const bool same =
-          std::string_view(flag) < other_flag && !path.empty() && !other.empty() && one_place(path) == one_place(other);
-      check<UsageError>(!same, "{}: must be another file than {}, got {} for both", flag, other_flag, path);
-    }
-  }
-}
-
-}  // namespace
-
 void require_writable_outputs(const TrainConfig& config, const SaveSchedule& saves, const std::string& checkpoint_dir,
                               const ResumePoint& resumed, const TrainingRun& run, Communicator& world) {
   agree(world, [&] {
     if (world.rank() == 0) {
-      require_different_files(config);
+      require_different_files({{"--corpus", config.corpus},
+                               {"--metrics", config.metrics},
+                               {"--summary", config.summary},
+                               {"--trace", config.communication.trace}});
     }
     if (world.rank() == 0 && !config.metrics.empty()) {
       require_writable("--metrics", config.metrics);

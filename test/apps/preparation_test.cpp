@@ -28,6 +28,40 @@ TEST_CASE("files are checked before and replaced whole; a device is written, nev
   write_whole_file("/dev/null", "gone");
   CHECK(std::filesystem::is_character_file("/dev/null"));
   CHECK_THROWS_AS(write_whole_file(folder.path("none/file"), "x"), DataError);
+  CHECK_THROWS_AS(require_writable("--summary", folder.path(std::string(300, 'a'))), UsageError);
+}
+
+TEST_CASE("a link stays a link, and what stands beside a file is left alone", "[preparation]") {
+  namespace fs = std::filesystem;
+  const test::ScratchFolder folder;
+  fs::create_directory(folder.path("file.tmp"));
+  fs::create_symlink("file", folder.path("link"));
+  fs::create_symlink("none/file", folder.path("dangling"));
+  write_whole_file(folder.path("link"), "text");
+  CHECK(fs::is_symlink(folder.path("link")));
+  CHECK(folder.read("file") == "text");
+  CHECK_THROWS_WITH(require_writable("--metrics", folder.path("dangling")), Contains("cannot be written: No such file"));
+}
+
+TEST_CASE("two flags name one file however it is spelled; two runs do not write into each other", "[preparation]") {
+  namespace fs = std::filesystem;
+  const test::ScratchFolder folder;
+  write_whole_file(folder.path("file"), "text");
+  fs::create_symlink("file", folder.path("link"));
+  fs::create_hard_link(folder.path("file"), folder.path("again"));
+  for (const char* other : {"file", "./file", "link", "again"}) {
+    CHECK_THROWS_WITH(require_different_files({{"--corpus", folder.path("file")}, {"--metrics", folder.path(other)}}),
+                      Contains("--metrics: must be another file than --corpus"));
+  }
+  CHECK_NOTHROW(
+      require_different_files({{"--corpus", folder.path("file")}, {"--metrics", folder.path("new")}, {"--trace", ""}}));
+  CHECK_NOTHROW(require_different_files({{"--metrics", "/dev/null"}, {"--trace", "/dev/null"}}));
+
+  LineFile first(folder.path("lines"));
+  first.append("one");
+  CHECK_THROWS_WITH(LineFile(folder.path("lines")), Contains("is being written by another run"));
+  CHECK_THROWS_WITH(require_writable("--metrics", folder.path("lines")), Contains("is being written by another run"));
+  CHECK(folder.read("lines") == "one\n");
 }
 
 TEST_CASE("checkpoints are due at multiples before the end; at the end when asked, or when there is no other",
