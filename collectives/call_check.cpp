@@ -43,6 +43,8 @@ void check_pair(const Call& call, bool in_place) {
 }
 
 void check_reducible(const Call& call) {
+  check(call.op.op <= ReduceOp::PreMulSum, "{}: there is no reduce op of number {}", name_of_verb(call),
+        static_cast<int>(call.op.op));
   check(supports(call.op.op, call.in.dtype), "{}: no {} of integers, got {}; use sum and {}", name_of_verb(call), call.op.op,
         call.in.dtype, call.op.op == ReduceOp::Avg ? "divide" : "multiply");
   check(std::isfinite(call.op.factor), "{}: the factor must be finite, got {}", name_of_verb(call), call.op.factor);

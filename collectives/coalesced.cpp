@@ -1,5 +1,7 @@
 // Many buffers in one call: packed into one, reduced, and unpacked. On a device the copies are queued like everything else.
+#include <algorithm>
 #include <cstring>
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -17,6 +19,7 @@ struct Packed {
         counts(counts_of(buffers)),
         device(buffers.empty() ? Device() : buffers[0].device),
         bytes(device == Device() ? host : Allocator::on(device), total_bytes(buffers)) {
+    check_apart(parts);
     std::byte* to = bytes.first(0).data();
     for (const Buffer& one : parts) {
       check(one.dtype == parts[0].dtype && one.device == device,
@@ -49,14 +52,29 @@ struct Packed {
     }
     return to + n;
   }
+  static constexpr int64_t kMostBytes = int64_t{1} << 47;  // of the address space: sums of them do not overflow
   static std::vector<int64_t> counts_of(std::span<const Buffer> buffers) {
     std::vector<int64_t> counts;
     for (const Buffer& one : buffers) {
       check(one.count >= 0 && (one.data != nullptr || one.count == 0),
             "all_reduce: a buffer is null or negative, got {} elements", one.count);
+      check(one.count <= kMostBytes / static_cast<int64_t>(size_of(one.dtype)),
+            "all_reduce: a buffer is larger than any memory, got {} elements", one.count);
       counts.push_back(one.count);
     }
     return counts;
+  }
+  // Each would be written with the sum of what all held: the elements that two share have no meaning.
+  static void check_apart(std::vector<Buffer> buffers) {
+    std::erase_if(buffers, [](const Buffer& one) { return one.count == 0; });
+    std::sort(buffers.begin(), buffers.end(),
+              [](const Buffer& a, const Buffer& b) { return std::less<>()(a.begin(), b.begin()); });
+    for (size_t i = 1; i < buffers.size(); ++i) {
+      const int64_t gap = buffers[i].begin() - buffers[i - 1].begin();
+      check(gap >= static_cast<int64_t>(buffers[i - 1].bytes()),
+            "all_reduce: the buffers of one call must not overlap, got one of {} bytes and another {} bytes behind its begin",
+            buffers[i - 1].bytes(), gap);
+    }
   }
   static size_t total_bytes(std::span<const Buffer> buffers) {
     size_t total = 0;

@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cassert>
+#include <cmath>
 #include <type_traits>
 
 namespace ringlet {
@@ -36,14 +37,23 @@ A wrapping_multiply(A a, A b) {
   }
 }
 
-// a != a is true of NaN alone; a NaN in b makes the comparison false, so b is taken.
+// a != a is true of NaN alone; a NaN in b makes the comparison false, so b is taken. Equal numbers of floats differ in bits only as
+// zeros, of which −0 is the smaller: else the result would depend on the order of ranks.
+template <typename A>
+bool is_negative_zero(A a, A b) {
+  if constexpr (std::is_floating_point_v<A>) {
+    return a == b && std::signbit(a);
+  } else {
+    return false;
+  }
+}
 template <typename A>
 A smaller(A a, A b) {
-  return (a < b || a != a) ? a : b;
+  return (a < b || a != a || is_negative_zero(a, b)) ? a : b;
 }
 template <typename A>
 A larger(A a, A b) {
-  return (a > b || a != a) ? a : b;
+  return (a > b || a != a || is_negative_zero(b, a)) ? a : b;
 }
 
 // Calls f(∘) with the binary operation of `op`.

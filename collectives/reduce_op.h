@@ -11,7 +11,7 @@ namespace ringlet {
 
 /// Sum    x0 + x1 + … in order T (reduce.h); integers wrap modulo 2^n
 /// Avg    the sum, divided once by P; not for integers
-/// Min, Max   NaN if any input is NaN
+/// Min, Max   NaN if any input is NaN; −0 is smaller than 0
 /// Prod   in order T; integers wrap
 /// PreMulSum  f·x0 + f·x1 + … with one factor f, each product rounded before the sum; not for integers
 /// bf16 is reduced in fp32 and rounded once.

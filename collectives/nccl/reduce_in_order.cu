@@ -43,12 +43,22 @@ __device__ A wrapping(A a, A b) {
   }
 }
 
-// a != a is true of NaN alone; a NaN in b makes the comparison false, so b is taken.
+// Of the kind, equal numbers differ only as zeros: 1/−0 is −inf.
+template <typename A>
+__device__ bool is_negative_zero(A a, A b) {
+  if constexpr (std::is_floating_point_v<A>) {
+    return a == b && a == A(0) && A(1) / a < A(0);
+  } else {
+    return false;
+  }
+}
+
+// a != a is true of NaN alone; a NaN in b makes the comparison false, so b is taken. −0 is smaller than 0.
 template <typename A>
 __device__ A combine(ReduceOp op, A a, A b) {
   switch (op) {
-    case ReduceOp::Min: return (a < b || a != a) ? a : b;
-    case ReduceOp::Max: return (a > b || a != a) ? a : b;
+    case ReduceOp::Min: return (a < b || a != a || is_negative_zero(a, b)) ? a : b;
+    case ReduceOp::Max: return (a > b || a != a || is_negative_zero(b, a)) ? a : b;
     case ReduceOp::Prod: return wrapping<A, true>(a, b);
     default: return wrapping<A, false>(a, b);
   }

@@ -78,6 +78,14 @@ TEST_CASE("NaN reaches the result through either operand of min and max", "[redu
   }
 }
 
+TEST_CASE("of zeros the negative one is the smaller, whichever rank has it", "[reduce]") {
+  for (const auto& inputs :
+       {std::vector<std::vector<double>>{{-0.0}, {0.0}, {0.0}}, {{0.0}, {-0.0}, {0.0}}, {{0.0}, {0.0}, {-0.0}}}) {
+    CHECK(std::signbit(reduced<double>(inputs, ReduceOp::Min)[0]));
+    CHECK(!std::signbit(reduced<double>(inputs, ReduceOp::Max)[0]));
+  }
+}
+
 TEST_CASE("integers wrap, and are compared with their sign", "[reduce]") {
   const int32_t largest = std::numeric_limits<int32_t>::max();
   CHECK(reduced<int32_t>({{largest}, {1}}, ReduceOp::Sum)[0] == std::numeric_limits<int32_t>::min());

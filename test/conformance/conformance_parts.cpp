@@ -230,6 +230,9 @@ void many_buffers_are_one_call(Communicator& world, Report& report) {
   std::vector<double> d(2);
   const std::vector<Buffer> mixed{f, d};
   report.expect_error<Error>("must be alike, got f32 on cpu and f64", [&] { world.all_reduce(mixed, ReduceOp::Sum); });
+  const std::vector<Buffer> twice{f, f}, wrapping{f, Buffer(f.data(), int64_t{1} << 62, DType::F32)};
+  report.expect_error<Error>("must not overlap", [&] { world.all_reduce(twice, ReduceOp::Sum); });
+  report.expect_error<Error>("larger than any memory", [&] { world.all_reduce(wrapping, ReduceOp::Sum); });
 }
 
 void mistakes_with_parts_are_errors(Communicator& world, Report& report) {
