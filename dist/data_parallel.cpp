@@ -10,6 +10,7 @@
 #include "dist/agreement.h"
 #include "dist/collective_ops.h"
 #include "dist/global_norm.h"
+#include "dist/parameter_rules.h"
 #include "dist/replica_check.h"
 #include "optim/clip.h"
 #include "tensor/base/gpu.h"
@@ -64,6 +65,7 @@ Device device_of(const std::vector<NamedParameter>& parameters) {
 
 std::vector<NamedParameter> agreed_parameters(Communicator& comm, const Module& module) {
   check_same_module(comm, module);
+  check_parameters(module);
   return module.parameters();
 }
 
@@ -129,12 +131,26 @@ TokenSum DataParallel::forward_backward(const Tensor& tokens, const Tensor& targ
         "forward_backward: this step's gradient is {}; every micro-batch but the last belongs under no_sync(true), and step or "
         "skip ends a step",
         phase_ == Phase::Finished ? "finished" : "communicated");
+  check(loss_ != nullptr, "forward_backward: the strategy must be made with a loss, got none");
+  check_places();
   TokenLoss loss;
   run_micro_batch(accumulates_only(), [&] {
     loss = loss_(on_device(tokens), on_device(targets));
     return loss.sum;
   });
   return {Later<double>(loss.sum.data()), loss.count};
+}
+
+// A variable that was given other memory would be trained by nobody, without a sign of it.
+void DataParallel::check_places() const {
+  for (const auto& unit : units_) {
+    for (const FlatParameter::Entry& entry : unit->parameter.entries()) {
+      check(entry.var.data().shares_storage(unit->parameter.data()),
+            "forward_backward: parameter {} must stay in the memory that the strategy gave it; copy into it, or load a state, "
+            "instead of set_data",
+            entry.name);
+    }
+  }
 }
 
 // What a loader made on the host goes to where the parameters are. An undefined tensor is one that the loss does not need.
@@ -187,6 +203,7 @@ StepResult DataParallel::finish(const LossSum& local, double max_norm) {
     run_micro_batch(false, nullptr);
   }
   finish_reduction();
+  check(local.count() >= 0, "finish: the tokens that are counted must not be negative, got {}", local.count());
   StepSums sums{local.sum(), local.count(), {}};
   for (const Tensor& shard : gradient_shards()) {
     sums.squares.add(shard);

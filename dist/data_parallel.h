@@ -144,6 +144,7 @@ class DataParallel : public Strategy {
   std::vector<Fixed> fixed_tensors() const;
   bool another_round(bool more);
   void look_for_drift();
+  void check_places() const;
   Tensor on_device(const Tensor& batch) const;
   void run_micro_batch(bool more, const std::function<Var()>& forward);
   /// visit(unit, entry, slice of the optimizer)

@@ -15,7 +15,9 @@ struct Fsdp::Layout {
     if (kind == Kind::Hsdp) {
       const int ranks = comm.size();
       const int shards = ranks_per_copy(options, ranks);
-      check(ranks % shards == 0, "hsdp: the ranks that share one copy must divide all ranks, got {} of {}", shards, ranks);
+      check(options.shard_ranks >= 0 && ranks % shards == 0,
+            "hsdp: the ranks that share one copy must divide all ranks, got {} of {}",
+            options.shard_ranks < 0 ? options.shard_ranks : shards, ranks);
       mesh = std::make_unique<Mesh>(comm, std::vector<Mesh::Axis>{{"replicate", ranks / shards}, {"shard", shards}});
       cut = {shards, mesh->coordinate("shard")};
     } else {

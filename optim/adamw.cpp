@@ -28,10 +28,18 @@ AdamW::AdamW(std::vector<ParamGroup> groups, std::vector<ParamSlice> slices, con
     : Optimizer(std::move(groups), std::move(slices), {"exp_avg", "exp_avg_sq"}), config_(config) {
   check(config.beta1 >= 0.0 && config.beta1 < 1.0, "AdamW: beta1 must be in [0, 1), got {}", config.beta1);
   check(config.beta2 >= 0.0 && config.beta2 < 1.0, "AdamW: beta2 must be in [0, 1), got {}", config.beta2);
-  check(config.eps > 0.0, "AdamW: eps must be positive, got {}", config.eps);
+  config.check_eps(this->dtype());
+}
+
+// In the first update eps is multiplied by √(1 − β₂); where the product vanishes, a gradient of 0 is divided by 0.
+void AdamWConfig::check_eps(DType dtype) const {
+  const double smallest = eps * std::sqrt(1.0 - beta2);
+  check(eps > 0.0 && (dtype == DType::F64 ? smallest : static_cast<double>(static_cast<float>(smallest))) > 0.0,
+        "AdamW: eps must be positive, times sqrt(1 - beta2) in {} too, got {}", dtype, eps);
 }
 
 void AdamW::step(double lr) {
+  check_rate(lr);
   dispatch_real("AdamW", dtype(), [&]<typename T>() {
     T* m = flat_state(0).mutable_data<T>();
     T* v = flat_state(1).mutable_data<T>();

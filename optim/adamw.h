@@ -8,6 +8,9 @@ struct AdamWConfig {
   double beta1 = 0.9;    // in [0, 1)
   double beta2 = 0.999;  // in [0, 1)
   double eps = 1e-8;     // positive; outside the root
+
+  /// Throws `Error` unless eps stays positive in an update of `dtype`.
+  void check_eps(DType dtype) const;
 };
 
 /// Adam (Kingma & Ba, 2015) with decoupled weight decay (Loshchilov & Hutter, 2019). t = updates() + 1; λ: the group's decay.

@@ -10,6 +10,7 @@ namespace ringlet {
 double clip_coefficient(double norm, double max_norm) {
   check(std::isfinite(norm) && norm >= 0.0,
         "clip_coefficient: the gradient norm must be finite, got {}; skip this step, a coefficient cannot save it", norm);
+  check(!std::isnan(max_norm), "clip_coefficient: the largest norm must be a number, or 0 for any, got {}", max_norm);
   return max_norm <= 0.0 || norm <= max_norm ? 1.0 : max_norm / norm;
 }
 

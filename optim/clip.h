@@ -10,7 +10,7 @@ namespace ringlet {
 /// min(1, max_norm/norm); 1 when max_norm is 0 or negative (no clipping). Exact, without PyTorch's 1e-6 in the denominator: a
 /// clipped gradient has norm max_norm to rounding, and a norm of 0 leaves zeros.
 /// A norm that is NaN or infinite is an `Error`: the coefficient would be NaN, or wipe every gradient in silence. Such a step must
-/// be skipped; ask `std::isfinite` first.
+/// be skipped; ask `std::isfinite` first. So is a max_norm that is NaN.
 double clip_coefficient(double norm, double max_norm);
 
 /// √Σ g² over all gradients, squares and sums in f64: finite for any finite f32 gradients, whose squares may leave f32's range.

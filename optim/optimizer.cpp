@@ -1,6 +1,7 @@
 #include "optim/optimizer.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <functional>
 #include <utility>
@@ -52,8 +53,8 @@ Optimizer::Optimizer(std::vector<ParamGroup> groups, std::vector<ParamSlice> sli
   check(dtype_ == DType::F32 || dtype_ == DType::F64, "optimizer: updates f32 and f64, got {}; keep f32 master weights",
         dtype_);
   for (const ParamGroup& group : groups_) {
-    check(group.weight_decay >= 0.0, "optimizer: weight decay must not be negative, got {} for group {}", group.weight_decay,
-          group.name);
+    check(group.weight_decay >= 0.0 && std::isfinite(group.weight_decay),
+          "optimizer: weight decay must be finite and not negative, got {} for group {}", group.weight_decay, group.name);
   }
   int64_t total = 0;
   for (const ParamSlice& slice : slices_) {

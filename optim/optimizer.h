@@ -16,7 +16,8 @@ class Optimizer {
   Optimizer(const Optimizer&) = delete;
   Optimizer& operator=(const Optimizer&) = delete;
 
-  /// One update of every slice from its gradient; then updates() is one more. The gradients stay as they are.
+  /// One update of every slice from its gradient; then updates() is one more. The gradients stay as they are. A rate that is negative
+  /// or NaN is an `Error`; one beyond the range of the dtype is infinite in it.
   virtual void step(double lr) = 0;
   /// Fills every gradient with zeros.
   void zero_grad();
@@ -46,6 +47,7 @@ class Optimizer {
   double weight_decay_of(const ParamSlice& slice) const { return groups_[static_cast<size_t>(slice.group)].weight_decay; }
   Tensor& flat_state(size_t kind) { return state_[kind]; }
   void count_update() { ++updates_; }
+  static void check_rate(double lr) { check(lr >= 0.0, "step: the learning rate must be 0 or more, got {}", lr); }
 
  private:
   std::vector<ParamGroup> groups_;

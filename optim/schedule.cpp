@@ -30,13 +30,13 @@ Schedule::Kind schedule_kind(std::string_view name) {
 double learning_rate(const Schedule& schedule, int64_t t) {
   const auto& [kind, lr, min_lr, warmup, horizon] = schedule;
   check(t >= 0, "learning_rate: completed updates must not be negative, got {}", t);
+  schedule.validate();
   if (t < warmup) {
     return lr * static_cast<double>(t + 1) / static_cast<double>(warmup);
   }
   if (kind == Schedule::Kind::Constant) {
     return lr;
   }
-  schedule.validate();
   const double x = std::min(1.0, static_cast<double>(t - warmup) / static_cast<double>(horizon - warmup));
   if (kind == Schedule::Kind::Linear) {
     return lr + (min_lr - lr) * x;

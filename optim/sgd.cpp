@@ -23,6 +23,7 @@ Sgd::Sgd(std::vector<ParamGroup> groups, std::vector<ParamSlice> slices, const S
 }
 
 void Sgd::step(double lr) {
+  check_rate(lr);
   dispatch_real("Sgd", dtype(), [&]<typename T>() {
     const double arriving = updates() == 0 ? 1.0 : 1.0 - config_.dampening;
     T* b = state_kinds().empty() ? nullptr : flat_state(0).mutable_data<T>();

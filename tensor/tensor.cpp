@@ -127,6 +127,7 @@ const std::byte* Tensor::raw_data() const {
 
 std::byte* Tensor::mutable_raw_data() {
   require_bytes();
+  require_own_elements();
   storage_->bump_version();
   return storage_->data() + offset_ * static_cast<int64_t>(size_of(dtype_));
 }

@@ -109,7 +109,7 @@ class Tensor {
   Tensor permute(std::initializer_list<int> order) const;
   /// `length` entries of `dim` from `start` on.
   Tensor narrow(int dim, int64_t start, int64_t length) const;
-  /// Stretched to `shape` by strides of 0. Read only by convention.
+  /// Stretched to `shape` by strides of 0. To be read only: writing to it is an `Error`.
   Tensor expand(const Shape& shape) const;
 
   // Copies.
@@ -147,6 +147,7 @@ class Tensor {
   static Tensor made(const Shape& shape, DType dtype, Category category, const std::shared_ptr<Allocator>& owner);
   static Tensor from_bytes(const void* values, int64_t count, const Shape& shape, DType dtype);
   void require_bytes() const;
+  void require_own_elements() const;
   bool is_whole_storage() const;
   void make_elements() const;
 

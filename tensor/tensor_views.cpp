@@ -58,4 +58,13 @@ Tensor Tensor::expand(const Shape& shape) const {
   return {storage_, shape, broadcast_strides(shape_, strides_, shape), offset_, dtype_};
 }
 
+void Tensor::require_own_elements() const {
+  for (int d = 0; d < rank(); ++d) {
+    check(
+        shape_[d] < 2 || strides_[d] != 0 || numel_ == 0,
+        "Tensor: shape {} is stretched by strides {}, its elements are one and the same and cannot be written; clone it first",
+        shape_, strides_);
+  }
+}
+
 }  // namespace ringlet

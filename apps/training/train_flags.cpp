@@ -6,6 +6,7 @@
 #include "apps/training/flags.h"
 #include "apps/training/idle_flags.h"
 #include "apps/training/train_config.h"
+#include "optim/adamw.h"
 #include "tensor/base/build_info.h"
 
 namespace ringlet {
@@ -221,6 +222,7 @@ void settle(TrainConfig& config, const Spelled& spelled, const Flags& flags) {
                     "--backend: nccl has algorithms of its own, got --algorithm {}", config.communication.algorithm);
   as_usage_error([&] { config.model.validate(); });
   as_usage_error([&] { config.schedule.validate(); });
+  as_usage_error([&] { AdamWConfig{.beta2 = config.optimizer.beta2, .eps = config.optimizer.eps}.check_eps(DType::F32); });
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "tensor/ops/layer_norm.h"
 
+#include <cmath>
+
 #include "tensor/ops/dispatch.h"
 
 namespace ringlet {
@@ -19,6 +21,10 @@ LayerNormed layer_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta,
   }
   const Tensor v = x.contiguous(), scale = gamma.contiguous(), shift = beta.defined() ? beta.contiguous() : beta;
   check_same_device("layer_norm", x, {&gamma, &beta});
+  const double rounded =
+      x.dtype() == DType::F64 ? eps : static_cast<double>(static_cast<float>(eps));  // a constant row is divided by its root
+  check(std::isfinite(rounded) && rounded > 0.0, "layer_norm: eps must be positive and finite, rounded for {} too, got {}",
+        x.dtype(), eps);
   return with_kernels("layer_norm", x, [&]<typename T>(const kernels::Table<T>& kernel) {
     using Sum = Accumulator<T>;
     const int64_t rows = x.shape().rows();

@@ -12,7 +12,7 @@ struct LayerNormed {
   Tensor mean;  // [rows]
   Tensor rstd;  // [rows]   ρ
 };
-/// x: [..., C]   γ: [C]   β: [C] or undefined (no bias).
+/// x: [..., C]   γ: [C]   β: [C] or undefined (no bias).   ε > 0, for a constant row has σ² = 0; anything else is an `Error`.
 LayerNormed layer_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta, double eps);
 
 /// With g = dy·γ:  dx = ρ·(g − mean_C(g) − x̂·mean_C(g·x̂)),  dγ = Σ_rows dy·x̂,  dβ = Σ_rows dy.

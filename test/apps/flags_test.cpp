@@ -45,6 +45,7 @@ TEST_CASE("[P3] a flag takes its whole value or the program does not start", "[f
       {{"--lr", "-1"}, "got '-1'"},
       {{"--beta2", "1"}, "--beta2: takes a finite number, at least 0 and less than 1"},
       {{"--eps", "0"}, "more than 0"},
+      {{"--eps", "1e-44"}, "AdamW: eps must be positive, times sqrt(1 - beta2) in f32 too, got 1e-44"},
       {{"--dropout", "1"}, "less than 1"},
       {{"--batch-size", "0"}, "--batch-size"},
       {{"--global-batch-size", "0"}, "--global-batch-size"},

@@ -154,6 +154,60 @@ TEST_CASE("modules that differ between ranks are refused at construction, by nam
   }
 }
 
+TEST_CASE("parameters that would come apart, or cannot be held, are refused by name [F1] [F3] [H5]", "[dist]") {
+  struct Row {
+    std::function<void(ToyModule&)> fill;
+    const char* message;
+  };
+  const Tensor two = floats({1, 2}), wide = Tensor::from<float>({1, 2, 3, 4, 5, 6}, {2, 3});
+  const std::vector<Row> rows{
+      {[&](ToyModule& m) { m.parameter("a", Var(two, true)), m.parameter("b", Var(two, true)); },
+       "parameter a and parameter b share elements"},
+      {[&](ToyModule& m) {
+         m.parameter("a", Var(wide.narrow(0, 0, 2), true)), m.parameter("b", Var(wide.narrow(1, 1, 2), true));
+       },
+       "parameter a and parameter b share elements"},
+      {[&](ToyModule& m) { m.parameter("a", Var(two, true)), m.buffer("b", two); }, "parameter a and buffer b share elements"},
+      {[&](ToyModule& m) { m.parameter("a", two.clone()), m.buffer("b", wide.transpose(0, 1)); },
+       "buffer b is not trained and must be"},
+      {[&](ToyModule& m) { m.parameter("a", two.clone()), m.frozen("f", wide.transpose(0, 1)); },
+       "parameter f is not trained and must"},
+      {[&](ToyModule& m) { m.parameter("a", Var(floats({1}).expand({3}), true)); },
+       "the elements of parameter a must be its own"},
+      {[&](ToyModule& m) { m.frozen("f", two.clone()); }, "must have a trainable parameter, got 1 frozen ones"},
+      {[&](ToyModule&) {}, "must have a trainable parameter, got 0 frozen ones"},
+  };
+  for (const std::string& strategy : kStrategies) {
+    run_ranks(1, [&](Communicator& comm) {
+      for (const Row& row : rows) {
+        ToyModule module;
+        row.fill(module);
+        INFO(strategy);
+        CHECK_THROWS_WITH(make_strategy(strategy, module, nullptr, comm, sgd()), Catch::Matchers::Contains(row.message));
+      }
+      ToyModule module;  // disjoint parts of one memory are welcome
+      module.parameter("a", Var(wide.narrow(0, 0, 1), true)), module.parameter("b", Var(wide.narrow(0, 1, 1), true));
+      const auto parallel = make_strategy(strategy, module, nullptr, comm, sgd());
+      CHECK_THROWS_WITH(parallel->forward_backward({}, {}), Catch::Matchers::Contains("must be made with a loss"));
+    });
+  }
+}
+
+TEST_CASE("a parameter that was pointed elsewhere after the strategy took it is an error, not a standstill", "[dist]") {
+  for (const std::string& strategy : kStrategies) {
+    run_ranks(1, [&](Communicator& comm) {
+      ToyModule module;
+      Var w = module.parameter("w", floats({1, 2}));
+      const auto loss = [&](const Tensor&, const Tensor&) { return TokenLoss{sum(w), 1}; };
+      const auto parallel = make_strategy(strategy, module, loss, comm, sgd());
+      step_once(*parallel, {}, 0.1);
+      w.set_data(floats({7, 7}));
+      INFO(strategy);
+      CHECK_THROWS_WITH(parallel->forward_backward({}, {}), Catch::Matchers::Contains("parameter w must stay in the memory"));
+    });
+  }
+}
+
 TEST_CASE("parameters and buffers of rank 0 become everybody's at construction [G4]", "[dist]") {
   for (const std::string& strategy : kStrategies) {
     auto values = per_rank<std::vector<double>>(4);

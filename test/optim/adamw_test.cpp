@@ -124,5 +124,25 @@ TEST_CASE("AdamW refuses settings that its formulas cannot take", "[optim]") {
   CHECK_THROWS_AS(made({.beta2 = 1.0}), Error);
   CHECK_THROWS_AS(made({.eps = 0.0}), Error);
   CHECK_THROWS_AS(made({.eps = std::nan("")}), Error);
+  CHECK_THROWS_AS(made({.eps = 1e-44}), Error);  // 0 in f32, times √(1 − β₂): then 0/0 for a gradient of 0
   CHECK_NOTHROW(made({}));
+  CHECK_NOTHROW(made({.eps = 1e-40}));
+  for (const double decay : {std::nan(""), double(INFINITY), -1.0}) {
+    CHECK_THROWS_AS(AdamW({{"all", decay}}, {scalar_slice<float>(1, 1)}), Error);
+  }
+}
+
+TEST_CASE("the smallest eps that is taken moves nothing where there is no gradient [E3]", "[optim]") {
+  AdamW adamw({{"all", 0.0}}, {scalar_slice<float>(0.25F, 0.0F)}, {.eps = 1e-40});
+  adamw.step(0.1);
+  CHECK(adamw.slices()[0].value.item() == 0.25);
+}
+
+TEST_CASE("a learning rate that is negative or no number changes nothing", "[optim]") {
+  AdamW adamw({{"all", 0.0}}, {scalar_slice<float>(0.25F, 1.0F)});
+  for (const double lr : {std::nan(""), -1e-3}) {
+    CHECK_THROWS_WITH(adamw.step(lr), Catch::Matchers::Contains("step: the learning rate must be 0 or more, got "));
+  }
+  CHECK(adamw.slices()[0].value.item() == 0.25);
+  CHECK(adamw.updates() == 0);
 }

@@ -46,6 +46,7 @@ TEST_CASE("a norm that is not finite is an error, never a coefficient [E3]", "[o
                         Catch::Matchers::Contains("must be finite") && Catch::Matchers::Contains("skip this step"));
     }
   }
+  CHECK_THROWS_WITH(clip_coefficient(5.0, std::nan("")), Catch::Matchers::Contains("or 0 for any, got nan"));
   const ParamSlice infinite[] = {with_gradient({INFINITY, 1})}, not_a_number[] = {with_gradient({NAN, 1})};
   CHECK(std::isinf(gradient_norm(infinite)));
   CHECK(std::isnan(gradient_norm(not_a_number)));

@@ -64,6 +64,7 @@ TEST_CASE("a schedule that cannot be followed is refused", "[optim]") {
   };
   for (const Schedule& schedule : refused) {
     CHECK_THROWS_AS(schedule.validate(), Error);
+    CHECK_THROWS_AS(learning_rate(schedule, 0), Error);
   }
   CHECK_NOTHROW(Schedule{}.validate());
   CHECK_THROWS_AS(learning_rate({}, -1), Error);

@@ -115,6 +115,9 @@ TEST_CASE("LayerNorm names wrong operands", "[tensor]") {
                     Contains("dy: shape"));
   CHECK_THROWS_WITH(layer_norm_backward(x, x, gamma, Tensor::zeros({3}), Tensor::zeros({2})),
                     Contains("mean: shape must be [2], got [3]"));
+  for (const double eps : {0.0, -1e-5, std::nan(""), double(INFINITY), 1e-60}) {  // of 1e-60 f32 makes 0
+    CHECK_THROWS_WITH(layer_norm(x, gamma, {}, eps), Contains("layer_norm: eps must be positive and finite"));
+  }
   CHECK_THROWS_WITH(layer_norm(Tensor::zeros({2, 3}, DType::I32), Tensor::zeros({3}, DType::I32), {}, kEps),
                     Contains("needs f32 or f64"));
 }

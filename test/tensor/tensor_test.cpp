@@ -144,6 +144,10 @@ TEST_CASE("tensors and shapes name what is wrong", "[tensor]") {
   CHECK_THROWS_WITH(x.transpose(0, 1).span<float>(), Contains("Tensor::span: needs contiguous elements"));
   CHECK_THROWS_WITH(x.copy_from(Tensor::zeros({3, 2})), Contains("shapes differ, [3, 2] into [2, 3]"));
   CHECK_THROWS_WITH(Tensor::from<float>({1, 2}, {3}), Contains("Tensor::from: 2 values for shape [3]"));
+  Tensor stretched = Tensor::zeros({1}).expand({3});
+  CHECK_THROWS_WITH(stretched.fill(1.0), Contains("shape [3] is stretched by strides [0], its elements are one and the same"));
+  CHECK_THROWS_WITH(stretched.copy_from(Tensor::zeros({3})), Contains("clone it first"));
+  CHECK(stretched.at(2) == 0.0);
   CHECK_THROWS_WITH(Tensor().data<float>(), Contains("undefined"));
   CHECK_THROWS_WITH(Tensor::empty({-1}), Contains("extents are not negative, got [-1]"));
   CHECK_THROWS_WITH(Tensor::empty({INT64_MAX, 2}), Contains("more elements than an int64 can count"));
