@@ -17,6 +17,7 @@
 #include "apps/training/faults.h"
 #include "apps/training/launcher.h"
 #include "apps/training/parent_death.h"
+#include "apps/training/settings.h"
 #include "apps/training/standard_files.h"
 #include "apps/training/start_watch.h"
 #include "apps/training/threads.h"
@@ -149,6 +150,8 @@ int run_rank(const Program& program, const Request& request, const std::exceptio
     if (calls_folder.empty()) {
       calls_folder = broadcast_text(world, new_call_history_folder(program.name), 0);
     }
+    require_same_settings(world,
+                          {{"--backend", request.backend}, {"--device", request.device}, {"--tf32", to_text(request.tf32)}});
     return run_program(program, request, started, carrier);
   } catch (const AgreedFailure& failure) {
     return end_together(program, world, failure);

@@ -104,6 +104,16 @@ Settings calls_of(const TrainConfig& config) {
       {"--eval-every", to_text(config.eval_every)},
       {"--sample", to_text(config.sample)},
       {"--no-guard", to_text(!config.guard.on)},
+      {"--retries", to_text(config.guard.retries)},
+      {"--spike-z-score", exact(config.guard.spike_z_score)},
+      {"--spike-at", to_text(config.spike_at)},
+      {"--nan-at", to_text(config.nan_at)},
+      {"--verify-resume", config.verify_resume ? to_text(*config.verify_resume) : "left out"},
+      {"--checkpoint-async", to_text(config.checkpoint_behind)},
+      {"--keep-checkpoints", to_text(config.keep_checkpoints)},
+      {"--no-overlap", to_text(!config.parallel.overlap)},
+      {"--no-prefetch", to_text(!config.parallel.prefetch)},
+      {"--keep-after-forward", to_text(!config.parallel.reshard_after_forward)},
   };
 }
 

@@ -1,6 +1,7 @@
 #include "collectives/backends/mpi.h"
 
 #include "collectives/asynchronous.h"
+#include "collectives/backends/same_choice.h"
 #include "collectives/backends/shared_memory.h"
 #include "collectives/transports/mpi_hosts.h"
 #include "collectives/transports/mpi_window.h"
@@ -54,11 +55,30 @@ std::unique_ptr<Communicator> make_by_hosts(std::unique_ptr<PointToPoint> net, c
   return make_p2p(std::move(net), "mpi", algorithms, "world", std::move(hosts));
 }
 
+std::string name_of(MpiTransport transport) {
+  return transport == MpiTransport::Auto ? "auto" : transport == MpiTransport::Messages ? "mpi" : "shm";
+}
+
+// All that make_transport, and later each call, decides by, a line each.
+std::string choice_of(MpiTransport transport, const MpiOptions& options, const Algorithms& algorithms) {
+  const CostModel& costs = algorithms.model;
+  return message(
+      "transport {}\nalgorithm {}\nall_reduce {}\nall_gather {}\nreduce_scatter {}\nreduce {}\ngather {}\nscatter {}\norder "
+      "{}\n"
+      "costs {} {} {}\narena bytes {}",
+      name_of(transport), algorithms.wherever, algorithms.all_reduce, algorithms.all_gather, algorithms.reduce_scatter,
+      algorithms.reduce, algorithms.gather, algorithms.scatter, algorithms.order, costs.alpha, costs.beta, costs.gamma,
+      options.arena_bytes);
+}
+
 std::unique_ptr<Communicator> make_transport(MpiTransport transport, const MpiOptions& options, const Algorithms& algorithms) {
   const bool named = algorithms.wherever != Algorithm::Auto;
   check(!named || transport != MpiTransport::SharedMemory,
         "transport: shm has algorithms of its own, got '{}'; take auto or mpi with an algorithm by name", algorithms.wherever);
   std::unique_ptr<PointToPoint> net = make_mpi_point_to_point(options);  // and with it MPI, if need be
+  if (net->size() > 1) {
+    require_same_choice(*net, choice_of(transport, options, algorithms));
+  }
   if (transport == MpiTransport::Messages || named || net->size() == 1) {
     return make_p2p(std::move(net), "mpi", algorithms);
   }
