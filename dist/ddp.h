@@ -1,7 +1,7 @@
 // Distributed data parallel (Li et al., VLDB 2020): every rank holds everything, computes on its own micro-batches, and updates
 // everything with the same summed gradient.
 //   per step and rank: the flat gradient is all_reduced, 2(N−1)/N·T of T = 4P bytes, in buckets that leave while backward still runs
-//   (gradient_buckets.h); and one all_reduce of 184 bytes.
+//   (gradient_buckets.h); and one all_reduce of 192 bytes.
 //   memory with AdamW: 4P parameters + 4P gradients + 8P moments = 16P.
 #pragma once
 

@@ -1,6 +1,6 @@
 // ZeRO (Rajbhandari, Rasley, Ruwase & He, SC 2020), stage 1: gradients are summed into shards, each rank's optimizer updates
 // its own shard of a separate master copy, and the new parameters are gathered. For stages 2 and 3 see fsdp.h.
-//   per step and rank: reduce_scatter + all_gather = 2(N−1)/N·T of T = 4P bytes, as much as DDP; one all_reduce of 184 bytes.
+//   per step and rank: reduce_scatter + all_gather = 2(N−1)/N·T of T = 4P bytes, as much as DDP; one all_reduce of 192 bytes.
 //   memory with AdamW: 4P parameters + 4P gradients + (4P master + 8P moments)/N.
 // The master copy is what bf16 parameters need to keep small updates; with fp32 parameters it is their equal, bit for bit.
 #pragma once

@@ -170,10 +170,6 @@ int run_rank(const Program& program, const Request& request, const std::exceptio
   }
 }
 
-}  // namespace
-
-namespace {
-
 // `code`, unless what was printed did not all arrive.
 int code_after_printing(const Program& program, int code) {
   if (all_was_printed()) {

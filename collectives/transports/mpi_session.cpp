@@ -22,12 +22,12 @@ bool mpi_started() {
 // all_reduce of 43 MB takes 660 ms and 385). It is read when MPI starts, and who has set it keeps it.
 void share_the_wire() { setenv("OMPI_MCA_btl_tcp_flags", "send,inplace", 0); }
 
-// Ours never call MPI from two threads at once.
 std::string_view named_level() {
   const char* text = std::getenv("RINGLET_MPI_THREAD_LEVEL");
   return text == nullptr ? "" : text;
 }
 
+// Our threads never call MPI at the same time.
 int wanted_level() {
   const std::string fault = mpi_environment_fault();
   check(fault.empty(), "{}", fault);
