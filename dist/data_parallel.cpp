@@ -88,6 +88,9 @@ DataParallel::DataParallel(Module& module, LossFunction loss, Communicator& comm
 DataParallel::DataParallel(Module& module, LossFunction loss, Communicator& comm, const ParallelOptions& options)
     : DataParallel(module, std::move(loss), comm, {comm.size(), comm.rank()}, options) {
   add_unit(parameters_);
+  if (options.record) {
+    recorded_ = std::make_unique<RecordedPasses>(module, unit().parameter.data().device());
+  }
 }
 
 DataParallel::Unit& DataParallel::add_unit(const std::vector<NamedParameter>& parameters) {
@@ -133,12 +136,27 @@ TokenSum DataParallel::forward_backward(const Tensor& tokens, const Tensor& targ
         phase_ == Phase::Finished ? "finished" : "communicated");
   check(loss_ != nullptr, "forward_backward: the strategy must be made with a loss, got none");
   check_places();
-  TokenLoss loss;
+  TokenSum sum;
   run_micro_batch(accumulates_only(), [&] {
-    loss = loss_(on_device(tokens), on_device(targets));
-    return loss.sum;
+    if (recorded_ != nullptr) {
+      const auto pass = [this](const Tensor& x, const Tensor& y) { return forward_and_backward(x, y); };
+      sum = recorded_->run(unit().gradient.term(), tokens, targets, pass);
+    } else {
+      const TokenLoss loss = forward_and_backward(on_device(tokens), on_device(targets));
+      sum = {Later<double>(loss.sum.data()), loss.count};
+    }
   });
-  return {Later<double>(loss.sum.data()), loss.count};
+  return sum;
+}
+
+TokenLoss DataParallel::forward_and_backward(Tensor tokens, Tensor targets) {
+  TokenLoss loss = loss_(tokens, targets);
+  tokens = targets = Tensor();  // in backward their rules hold them, as long as they need them
+  begin_backward();
+  if (loss.sum.requires_grad()) {
+    backward(loss.sum);
+  }
+  return loss;
 }
 
 // A variable that was given other memory would be trained by nobody, without a sign of it.
@@ -159,21 +177,17 @@ Tensor DataParallel::on_device(const Tensor& batch) const {
 }
 
 // [snippet: run_micro_batch]
-// A micro-batch; or, without a `forward`, what a rank that has none left adds to the others': zeros, and its part in their collectives.
-void DataParallel::run_micro_batch(bool more, const std::function<Var()>& forward) {
+// A micro-batch; or, without a `pass`, what a rank that has none left adds to the others': zeros, and its part in their collectives.
+void DataParallel::run_micro_batch(bool more, const std::function<void()>& pass) {
   const bool last = in_rounds() ? !another_round(more) : !more;
   const bool reduces = last || options_.reduce_every_micro_batch;
   begin_micro_batch(reduces);
-  const bool idle = forward == nullptr;
-  const Var loss = idle ? Var() : forward();
-  if (idle) {
+  if (pass != nullptr) {
+    pass();
+  } else {
     idle_forward();
-  }
-  begin_backward();
-  if (idle) {
+    begin_backward();
     idle_backward();
-  } else if (loss.requires_grad()) {
-    backward(loss);
   }
   end_micro_batch(reduces);
   most_rounds_ = std::max(most_rounds_, ++rounds_);

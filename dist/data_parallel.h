@@ -18,6 +18,7 @@
 #include "dist/global_norm.h"
 #include "dist/optimizer_config.h"
 #include "dist/parallel_options.h"
+#include "dist/recorded_passes.h"
 #include "dist/strategy.h"
 
 namespace ringlet {
@@ -146,7 +147,8 @@ class DataParallel : public Strategy {
   void look_for_drift();
   void check_places() const;
   Tensor on_device(const Tensor& batch) const;
-  void run_micro_batch(bool more, const std::function<Var()>& forward);
+  void run_micro_batch(bool more, const std::function<void()>& pass);
+  TokenLoss forward_and_backward(Tensor tokens, Tensor targets);
   /// visit(unit, entry, slice of the optimizer)
   template <typename Visit>
   void for_each_entry(Visit&& visit) const {
@@ -175,8 +177,9 @@ class DataParallel : public Strategy {
   Cut cut_;
   std::vector<std::unique_ptr<Unit>> units_;
   std::unique_ptr<Optimizer> optimizer_;
-  std::optional<uint64_t> last_hash_;  // of the parameters as they are, if anyone has asked since they became so
-  bool drifted_ = false;               // they were others when the next update came
+  std::unique_ptr<RecordedPasses> recorded_;  // null: nothing is recorded
+  std::optional<uint64_t> last_hash_;         // of the parameters as they are, if anyone has asked since they became so
+  bool drifted_ = false;                      // they were others when the next update came
   int64_t parameter_count_ = 0;
   int64_t rounds_ = 0;  // of this step
   int64_t most_rounds_ = 0;

@@ -20,7 +20,7 @@ Ddp::Ddp(Module& module, LossFunction loss, Communicator& communicator, const Op
 
 void Ddp::begin_micro_batch(bool reduces) {
   unit().gradient.begin_micro_batch();
-  if (reduces) {
+  if (reduces && !options().record) {
     buckets_.open();
   }
 }

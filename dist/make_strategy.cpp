@@ -10,6 +10,8 @@ namespace ringlet {
 
 std::unique_ptr<Strategy> make_strategy(std::string_view name, Module& module, LossFunction loss, Communicator& comm,
                                         const OptimizerConfig& optimizer, const ParallelOptions& options) {
+  check(!options.record || name == "ddp" || name == "zero1",
+        "strategy: {} communicates inside forward and backward, which cannot be recorded; take ddp or zero1", name);
   const auto sharded = [&](Fsdp::Kind kind) {
     return std::make_unique<Fsdp>(kind, module, std::move(loss), comm, optimizer, options);
   };

@@ -21,6 +21,9 @@ struct ParallelOptions {
   bool reshard_after_forward = true;
   /// fsdp, hsdp: the next layer's parameters are gathered while this one computes.
   bool prefetch = true;
+  /// ddp, zero1, on a GPU: forward and backward of a micro-batch are recorded and repeated (recorded_passes.h). Gradients of ddp then
+  /// leave when backward is over.
+  bool record = false;
   /// hsdp: how many ranks share one copy; the others are replicas. 0: half of the ranks if they are even in number, else all.
   int shard_ranks = 0;
   /// What only the optimizer needs (master copies, moments, in fsdp and hsdp the shards of parameters) leaves the memory that ranks compute

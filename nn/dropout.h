@@ -16,15 +16,21 @@ class Dropout : public Module {
   Dropout(double probability, uint64_t seed, const std::string& path);
   Var forward(const Var& x);
   void set_index(uint64_t index) { index_ = index; }
+  uint64_t index() const { return index_; }
+  /// From here on kernels read the index at `at`, one i64 on the device where they compute, whatever `set_index` says: recorded work
+  /// (Gpu::record) then has another mask each time. An undefined tensor ends it.
+  void read_index_at(const Tensor& at);
   /// For attention, which drops its probabilities itself. The view lives as long as this module.
   AttentionDropout for_attention() const;
 
  private:
   double active_probability() const { return training() ? probability_ : 0.0; }
+  StreamIndex stream_index() const;
 
   double probability_;
   uint64_t seed_;
   uint64_t index_ = 0;
+  Tensor index_at_;  // undefined: index_ it is
   std::string purpose_;
 };
 

@@ -38,25 +38,45 @@ void AdamWConfig::check_eps(DType dtype) const {
         "AdamW: eps must be positive, times sqrt(1 - beta2) in {} too, got {}", dtype, eps);
 }
 
+template <typename T>
+std::vector<kernels::AdamWSlice<T>> AdamW::pieces() {
+  T* m = flat_state(0).mutable_data<T>();
+  T* v = flat_state(1).mutable_data<T>();
+  std::vector<kernels::AdamWSlice<T>> pieces;
+  for (size_t i = 0; i < slices().size(); ++i) {
+    ParamSlice& piece = slice(i);
+    pieces.push_back({.w = piece.value.mutable_data<T>(),
+                      .g = piece.grad.data<T>(),
+                      .m = m + begin_of(i),
+                      .v = v + begin_of(i),
+                      .n = piece.value.numel(),
+                      .decay = weight_decay_of(piece)});
+  }
+  return pieces;
+}
+
 void AdamW::step(double lr) {
   check_rate(lr);
   dispatch_real("AdamW", dtype(), [&]<typename T>() {
-    T* m = flat_state(0).mutable_data<T>();
-    T* v = flat_state(1).mutable_data<T>();
-    std::vector<kernels::AdamWSlice<T>> pieces;
-    for (size_t i = 0; i < slices().size(); ++i) {
-      ParamSlice& piece = slice(i);
-      pieces.push_back({.w = piece.value.mutable_data<T>(),
-                        .g = piece.grad.data<T>(),
-                        .m = m + begin_of(i),
-                        .v = v + begin_of(i),
-                        .n = piece.value.numel(),
-                        .decay = weight_decay_of(piece)});
-    }
-    const kernels::AdamWScalars<T> scalars = scalars_of<T>(config_, lr, updates() + 1);
-    kernels::tables_on(device().kind).of<T>().adamw(pieces.data(), static_cast<int64_t>(pieces.size()), scalars);
+    const auto list = pieces<T>();
+    const auto scalars = scalars_of<T>(config_, lr, updates() + 1);
+    kernels::tables_on(device().kind).of<T>().adamw(list.data(), static_cast<int64_t>(list.size()), scalars);
   });
   count_update();
+}
+
+void AdamW::prepare(double lr) {
+  check_rate(lr);
+  dispatch_real("AdamW", dtype(), [&]<typename T>() { keep_numbers(scalars_of<T>(config_, lr, updates() + 1)); });
+  count_update();
+}
+
+void AdamW::queue_update() {
+  dispatch_real("AdamW", dtype(), [&]<typename T>() {
+    const auto list = pieces<T>();
+    const auto* scalars = kept_numbers<kernels::AdamWScalars<T>>();
+    kernels::tables_on(device().kind).of<T>().adamw_at(list.data(), static_cast<int64_t>(list.size()), scalars);
+  });
 }
 
 }  // namespace ringlet

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "optim/optimizer.h"
+#include "tensor/kernels/cpu/adamw.h"
 
 namespace ringlet {
 
@@ -22,8 +23,13 @@ class AdamW : public Optimizer {
  public:
   AdamW(std::vector<ParamGroup> groups, std::vector<ParamSlice> slices, const AdamWConfig& config = {});
   void step(double lr) override;
+  void prepare(double lr) override;
+  void queue_update() override;
 
  private:
+  template <typename T>
+  std::vector<kernels::AdamWSlice<T>> pieces();
+
   AdamWConfig config_;
 };
 

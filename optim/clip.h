@@ -17,6 +17,11 @@ double clip_coefficient(double norm, double max_norm);
 /// For one process; across ranks see dist.
 double gradient_norm(std::span<const ParamSlice> slices);
 
+/// g ← g·min(1, max_norm/√Σ g²), with the bits that the three above give one after the other, without anybody waiting for the norm: for
+/// work that a device repeats (Gpu::record). So nobody looks at it either: where it is not finite, NaN and zeros come out.
+/// max_norm ≤ 0: no clipping.
+void clip_gradients(std::span<const ParamSlice> slices, double max_norm);
+
 /// g ← g·coefficient, in place; 1 touches nothing.
 void scale_gradients(std::span<const ParamSlice> slices, double coefficient);
 

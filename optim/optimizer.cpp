@@ -1,8 +1,10 @@
 #include "optim/optimizer.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
+#include <cstring>
 #include <functional>
 #include <utility>
 
@@ -72,6 +74,15 @@ void Optimizer::zero_grad() {
   for (ParamSlice& slice : slices_) {
     slice.grad.zero();
   }
+}
+
+void Optimizer::keep_bytes(const void* numbers, size_t bytes) {
+  std::array<std::byte, kNumbersBytes> all{};
+  std::memcpy(all.data(), numbers, bytes);
+  if (!numbers_.defined()) {
+    numbers_ = Tensor::empty(device(), {kNumbersBytes}, DType::U8, Category::Optimizer);
+  }
+  numbers_.write_bytes(all.data());
 }
 
 void Optimizer::set_updates(int64_t updates) {

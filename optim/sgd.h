@@ -1,6 +1,7 @@
 #pragma once
 
 #include "optim/optimizer.h"
+#include "tensor/kernels/cpu/sgd.h"
 
 namespace ringlet {
 
@@ -17,8 +18,15 @@ class Sgd : public Optimizer {
  public:
   Sgd(std::vector<ParamGroup> groups, std::vector<ParamSlice> slices, const SgdConfig& config = {});
   void step(double lr) override;
+  void prepare(double lr) override;
+  void queue_update() override;
 
  private:
+  template <typename T>
+  std::vector<kernels::SgdSlice<T>> pieces();
+  template <typename T>
+  kernels::SgdScalars<T> scalars(double lr) const;
+
   SgdConfig config_;
 };
 

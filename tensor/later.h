@@ -24,6 +24,16 @@ class Later {
     }
     return value_;
   }
+  /// One of its own: what it reads now stays when the memory that this one lies in is written anew. Waits for nothing.
+  Later copy() const { return scalar_.defined() ? Later(scalar_.clone()) : Later(value_); }
+  /// Writes it to where `other`, a copy of one like it that nobody has read, keeps its own. Waits for nothing, takes no memory.
+  void copy_to(Later& other) const {
+    if (scalar_.defined()) {
+      other.scalar_.copy_from(scalar_);
+    } else {
+      other = value_;
+    }
+  }
 
  private:
   void read() const {

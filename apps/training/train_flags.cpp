@@ -97,6 +97,8 @@ void parallel_flags(Flags& flags, TrainConfig& config, Spelled& spelled) {
   flags.mark("--no-prefetch", config.parallel.prefetch, false, "fsdp, hsdp: gather a layer when it is needed, not before");
   flags.mark("--bf16-gradients", config.parallel.bf16_gradients, true,
              "round gradients to bf16 on their way: half the bytes, other bits");
+  flags.mark("--cuda-graph", config.parallel.record, true,
+             "ddp, zero1, on a GPU: record forward and backward of a micro-batch once, and repeat them as a whole");
   flags.text(
       "--offload", config.parallel.offload_dir,
       "keep what only the optimizer needs in files in this directory, mapped into memory; with --device cuda: pinned, in "
@@ -205,6 +207,9 @@ void settle(TrainConfig& config, const Spelled& spelled, const Flags& flags) {
                     config.device);
   require_tf32_on_gpu(config.tf32, config.device);
   settle_offload(config);
+  check<UsageError>(
+      !config.parallel.record || (config.device == "cuda" && (config.strategy == "ddp" || config.strategy == "zero1")),
+      "--cuda-graph: is for --device cuda with --strategy ddp or zero1, got {} with {}", config.device, config.strategy);
   check<UsageError>(!spelled.verify || !spelled.no_verify, "--verify-resume and --no-verify-resume contradict each other");
   if (spelled.verify || spelled.no_verify) {
     config.verify_resume = spelled.verify;

@@ -67,7 +67,8 @@ std::string_view name_of(Category category) {
   return "?";
 }
 
-Allocator::Allocator(std::shared_ptr<Arena> arena) : arena_(std::move(arena)), device_(arena_->device()) {}
+Allocator::Allocator(std::shared_ptr<Arena> arena, std::shared_ptr<Allocator> counted_with)
+    : arena_(std::move(arena)), counted_with_(std::move(counted_with)), device_(arena_->device()) {}
 
 Allocator::~Allocator() {
   trim();
@@ -120,6 +121,9 @@ void* Allocator::allocate(size_t bytes, Category category) {
   counted.live += static_cast<int64_t>(bytes);
   counted.peak = std::max(counted.peak, counted.live);
   ledger_.rounding += static_cast<int64_t>(size - bytes);
+  if (counted_with_ != nullptr) {
+    counted_with_->count(static_cast<int64_t>(bytes), category);
+  }
   return block;
 }
 
@@ -140,6 +144,9 @@ void Allocator::deallocate(void* block, size_t bytes, Category category) noexcep
   ledger_.rounding -= static_cast<int64_t>(size - bytes);
   ledger_.cached += static_cast<int64_t>(size);
   free_[size].push_back(block);
+  if (counted_with_ != nullptr) {
+    counted_with_->count(-static_cast<int64_t>(bytes), category);
+  }
 }
 
 MemoryLedger Allocator::ledger() const {

@@ -43,7 +43,8 @@ struct MemoryLedger {
 /// Counts and reuses. Thread-safe; blocks may be returned from another thread.
 class Allocator {
  public:
-  explicit Allocator(std::shared_ptr<Arena> arena = system_arena());
+  /// Live blocks are counted by category with `counted_with` too, where it is given: whose memory this is a part of.
+  explicit Allocator(std::shared_ptr<Arena> arena = system_arena(), std::shared_ptr<Allocator> counted_with = nullptr);
   ~Allocator();
   Allocator(const Allocator&) = delete;
   Allocator& operator=(const Allocator&) = delete;
@@ -77,6 +78,7 @@ class Allocator {
   void* take_from_slab(size_t bytes);
 
   std::shared_ptr<Arena> arena_;
+  std::shared_ptr<Allocator> counted_with_;
   Device device_;
   mutable std::mutex mutex_;
   MemoryLedger ledger_;

@@ -48,10 +48,10 @@ std::array<uint32_t, 4> philox(uint64_t key, uint64_t counter_high, uint64_t cou
   return {w.a, w.b, w.c, w.d};
 }
 
-RandomStream::RandomStream(uint64_t seed, std::string_view purpose, uint64_t index)
+RandomStream::RandomStream(uint64_t seed, std::string_view purpose, StreamIndex index)
     : key_(hash_text(purpose, mix64(seed))), index_(index) {}
 
-uint32_t RandomStream::bits(uint64_t i) const { return philox(key_, index_, i / 4)[i % 4]; }
+uint32_t RandomStream::bits(uint64_t i) const { return philox(key_, index_.value, i / 4)[i % 4]; }
 
 float RandomStream::uniform(uint64_t i) const { return uniform_of(bits(i)); }
 
@@ -61,7 +61,7 @@ void RandomStream::uniforms(uint64_t first, std::span<float> out) const {
   PhiloxBatch batch;
   float number[4 * kSideBySide];
   for (size_t done = 0; done < out.size(); block += kSideBySide, skip = 0) {
-    philox_batch(key_, index_, block, batch);
+    philox_batch(key_, index_.value, block, batch);
     for (size_t i = 0; i < kSideBySide; ++i) {
       for (size_t w = 0; w < 4; ++w) {
         number[4 * i + w] = uniform_of(batch.word[w][i]);
@@ -76,7 +76,7 @@ void RandomStream::uniforms(uint64_t first, std::span<float> out) const {
 void RandomStream::normals(uint64_t first, std::span<double> out) const {
   for (size_t done = 0; done < out.size();) {
     const uint64_t i = first + done;
-    const NormalPair pair = normal_pair(philox(key_, index_, i / 2));
+    const NormalPair pair = normal_pair(philox(key_, index_.value, i / 2));
     if (i % 2 == 0) {
       out[done++] = pair.even();
     }
@@ -87,12 +87,12 @@ void RandomStream::normals(uint64_t first, std::span<double> out) const {
 }
 
 double RandomStream::normal(uint64_t i) const {
-  const NormalPair pair = normal_pair(philox(key_, index_, i / 2));
+  const NormalPair pair = normal_pair(philox(key_, index_.value, i / 2));
   return i % 2 == 0 ? pair.even() : pair.odd();
 }
 
 uint64_t RandomStream::below(uint64_t i, uint64_t n) const {
-  const auto w = philox(key_, index_, i / 2);
+  const auto w = philox(key_, index_.value, i / 2);
   const uint64_t word = static_cast<uint64_t>(w[2 * (i % 2)]) << 32 | w[2 * (i % 2) + 1];
   __extension__ using Word128 = unsigned __int128;
   return static_cast<uint64_t>((static_cast<Word128>(word) * n) >> 64);

@@ -13,12 +13,21 @@ namespace ringlet {
 /// Four random words for a 128-bit counter under a 64-bit key: ten rounds of Philox (philox.h). Passes BigCrush; about 5 ns.
 std::array<uint32_t, 4> philox(uint64_t key, uint64_t counter_high, uint64_t counter_low);
 
+/// Which of a purpose's streams: a number, or, for work that a device repeats (Gpu::record), one that its kernels read at `at`, in its
+/// memory, when they come to it. The functions below that draw on the host know the number alone.
+struct StreamIndex {
+  StreamIndex(uint64_t number = 0, const uint64_t* on_device = nullptr)  // NOLINT(google-explicit-constructor): it is a number
+      : value(number), at(on_device) {}
+  uint64_t value;
+  const uint64_t* at;
+};
+
 /// A family of independent numbers, one per element index.
 class RandomStream {
  public:
   /// `purpose` says what the numbers are for ("init/h.0.mlp.c_fc.weight", "dropout/h.0.attn"); streams of different
   /// purposes, seeds or `index` (a step, a micro-batch) are independent.
-  RandomStream(uint64_t seed, std::string_view purpose, uint64_t index = 0);
+  RandomStream(uint64_t seed, std::string_view purpose, StreamIndex index = 0);
 
   /// 32 random bits for element `i`: word i mod 4 of block i / 4.
   uint32_t bits(uint64_t i) const;
@@ -35,11 +44,13 @@ class RandomStream {
 
   /// With these two a kernel draws the numbers itself: word i mod 4 of philox(key, index, i / 4) is bits(i).
   uint64_t key() const { return key_; }
-  uint64_t index() const { return index_; }
+  uint64_t index() const { return index_.value; }
+  /// Where a kernel on a device reads the index instead; null: nowhere.
+  const uint64_t* index_at() const { return index_.at; }
 
  private:
   uint64_t key_;
-  uint64_t index_;
+  StreamIndex index_;
 };
 
 }  // namespace ringlet

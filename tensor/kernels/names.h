@@ -68,6 +68,7 @@ constexpr bool exists(Types types, bool on_gpu) {
   kernel(attention_keys)                      \
   kernel(attention_scratch)                   \
   kernel(check_ids)                           \
+  kernel(clip_coefficient)                    \
   kernel(copy_strided)                        \
   kernel(count_labels)                        \
   kernel(element_hash)                        \

@@ -9,6 +9,7 @@
 #include "tensor/kernels/cpu/adamw.h"
 #include "tensor/kernels/cpu/arithmetic.h"
 #include "tensor/kernels/cpu/attention.h"
+#include "tensor/kernels/cpu/clip.h"
 #include "tensor/kernels/cpu/cross_entropy.h"
 #include "tensor/kernels/cpu/divide_and_scale.h"
 #include "tensor/kernels/cpu/dropout.h"

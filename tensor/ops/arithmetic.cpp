@@ -36,6 +36,21 @@ void number_into(std::string_view who, Arithmetic op, Tensor& x, double c) {
   });
 }
 
+void tensor_into(std::string_view who, Arithmetic op, Tensor& x, const Tensor& y) {
+  check(x.dtype() == y.dtype(), "{}: dtypes differ, {} and {}", who, x.dtype(), y.dtype());
+  check(x.shape() == y.shape() || broadcast_shapes(who, x.shape(), y.shape()) == x.shape(), "{}: {} does not broadcast to {}",
+        who, y.shape(), x.shape());
+  // Where x and y look at the same elements in different places, y must be read before any of x is written.
+  const bool overlapping = x.shares_storage(y) && !(x.offset() == y.offset() && x.strides() == y.strides());
+  const Tensor operand = overlapping ? y.clone() : y;
+  check_same_device(who, x, {&y});
+  with_kernels(who, x, [&]<typename T>(const kernels::Table<T>& kernel) {
+    const kernels::Runs runs = kernels::merge_runs(x.shape(), x.strides(), x.strides(),
+                                                   broadcast_strides(operand.shape(), operand.strides(), x.shape()));
+    kernel.arithmetic_into(op, runs, x.mutable_data<T>(), operand.data<T>());
+  });
+}
+
 }  // namespace
 
 Tensor operator+(const Tensor& a, const Tensor& b) { return broadcast("add", Arithmetic::Add, a, b); }
@@ -55,21 +70,8 @@ Tensor operator-(const Tensor& x) {
   });
 }
 
-void add_into(Tensor& x, const Tensor& y) {
-  check(x.dtype() == y.dtype(), "add_into: dtypes differ, {} and {}", x.dtype(), y.dtype());
-  check(x.shape() == y.shape() || broadcast_shapes("add_into", x.shape(), y.shape()) == x.shape(),
-        "add_into: {} does not broadcast to {}", y.shape(), x.shape());
-  // Where x and y look at the same elements in different places, y must be read before any of x is written.
-  const bool overlapping = x.shares_storage(y) && !(x.offset() == y.offset() && x.strides() == y.strides());
-  const Tensor addend = overlapping ? y.clone() : y;
-  check_same_device("add_into", x, {&y});
-  with_kernels("add_into", x, [&]<typename T>(const kernels::Table<T>& kernel) {
-    const kernels::Runs runs = kernels::merge_runs(x.shape(), x.strides(), x.strides(),
-                                                   broadcast_strides(addend.shape(), addend.strides(), x.shape()));
-    kernel.arithmetic_into(Arithmetic::Add, runs, x.mutable_data<T>(), addend.data<T>());
-  });
-}
-
+void add_into(Tensor& x, const Tensor& y) { tensor_into("add_into", Arithmetic::Add, x, y); }
+void multiply_into(Tensor& x, const Tensor& y) { tensor_into("multiply_into", Arithmetic::Multiply, x, y); }
 void scale_into(Tensor& x, double c) { number_into("scale_into", Arithmetic::Multiply, x, c); }
 void divide_into(Tensor& x, double c) { number_into("divide_into", Arithmetic::Divide, x, c); }
 

@@ -18,6 +18,8 @@ Tensor operator*(const Tensor& x, double c);
 
 /// x += y, elementwise: same shape, or `y` broadcasts to the shape of `x`. In place.
 void add_into(Tensor& x, const Tensor& y);
+/// x *= y, as add_into adds.
+void multiply_into(Tensor& x, const Tensor& y);
 /// x *= c. In place.
 void scale_into(Tensor& x, double c);
 /// x /= c. In place. Not the same bits as scaling by 1 / c.

@@ -4,6 +4,7 @@
 
 #include <string_view>
 
+#include "tensor/base/random.h"
 #include "tensor/tensor.h"
 
 namespace ringlet {
@@ -13,7 +14,7 @@ struct AttentionDropout {
   double probability = 0.0;
   uint64_t seed = 0;
   std::string_view purpose = {};
-  uint64_t index = 0;
+  StreamIndex index = 0;
 };
 
 struct Attended {

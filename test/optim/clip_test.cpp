@@ -27,6 +27,21 @@ TEST_CASE("one coefficient comes from the norm over all gradients [E1]", "[optim
   CHECK(slices[2].grad.item() == 0.0);
 }
 
+TEST_CASE("clipping without looking at the norm has the bits of norm, coefficient and scaling", "[optim]") {
+  for (const double max_norm : {0.7, 5.0, 0.0}) {
+    const ParamSlice looked[] = {with_gradient({3, 0.1F}), with_gradient({}), with_gradient({4, -0.3F})};
+    const ParamSlice unseen[] = {with_gradient({3, 0.1F}), with_gradient({}), with_gradient({4, -0.3F})};
+    scale_gradients(looked, clip_coefficient(gradient_norm(looked), max_norm));
+    clip_gradients(unseen, max_norm);
+    for (int i = 0; i < 3; ++i) {
+      CHECK(unseen[i].grad.to_vector() == looked[i].grad.to_vector());
+    }
+  }
+  const ParamSlice infinite[] = {with_gradient({1, std::numeric_limits<float>::quiet_NaN()}), with_gradient({1})};
+  clip_gradients(infinite, 1.0);
+  CHECK(std::isnan(infinite[1].grad.item()));
+}
+
 TEST_CASE("the coefficient shrinks what is too long and touches nothing else", "[optim]") {
   struct Row {
     double norm, max_norm, expected;

@@ -16,16 +16,18 @@ namespace ringlet::kernels::cuda {
 template <typename A>
 struct AttentionMask {
   uint64_t key, index;
-  float threshold;  // 0: nothing is dropped, nothing drawn
+  const uint64_t* index_at;  // in place of `index`, unless null
+  float threshold;           // 0: nothing is dropped, nothing drawn
   A scale;
 };
 
 template <typename A>
 AttentionMask<A> mask_of(const AttentionDrop& drop) {
   if (drop.p == 0) {
-    return {0, 0, 0, A(1)};
+    return {0, 0, nullptr, 0, A(1)};
   }
-  return {drop.stream->key(), drop.stream->index(), dropout_threshold(drop.p), static_cast<A>(1.0 / (1.0 - drop.p))};
+  return {drop.stream->key(), drop.stream->index(), drop.stream->index_at(), dropout_threshold(drop.p),
+          static_cast<A>(1.0 / (1.0 - drop.p))};
 }
 
 /// The mask, number by number. A block of Philox is four neighbouring numbers; it is drawn anew only where another one begins.
@@ -39,7 +41,8 @@ class MaskNumbers {
     }
     if (i / 4 != block_) {
       block_ = i / 4;
-      words_ = philox_rounds(philox_counter(mask_.index, block_), mask_.key);
+      const uint64_t index = mask_.index_at == nullptr ? mask_.index : *mask_.index_at;  // a register held would cost more
+      words_ = philox_rounds(philox_counter(index, block_), mask_.key);
     }
     const uint32_t word = i % 4 < 2 ? (i % 4 == 0 ? words_.a : words_.b) : (i % 4 == 2 ? words_.c : words_.d);
     return uniform_of(word) >= mask_.threshold ? mask_.scale : A(0);

@@ -15,6 +15,7 @@ constexpr int kWords = 4;  // random numbers in a block of Philox
 // What a kernel needs of a RandomStream: number i is word i mod 4 of block i / 4.
 struct Numbers {
   uint64_t key, index, first;
+  const uint64_t* index_at;  // in place of `index`, unless null
 };
 
 // y_i = x_i·scale where number first + i is at least `threshold`, else 0.
@@ -26,10 +27,11 @@ template <typename T>
 __global__ void dropout_kernel(const T* x, T* y, int64_t n, float threshold, Accumulator<T> scale, Numbers numbers,
                                bool aligned) {
   const int64_t skip = static_cast<int64_t>(numbers.first % kWords), fours = (skip + n + kWords - 1) / kWords;
+  const uint64_t index = numbers.index_at == nullptr ? numbers.index : *numbers.index_at;
   const int64_t stride = static_cast<int64_t>(gridDim.x) * blockDim.x;
   for (int64_t four = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; four < fours; four += stride) {
     const uint64_t block = numbers.first / kWords + static_cast<uint64_t>(four);
-    const auto [a, b, c, d] = philox_rounds(philox_counter(numbers.index, block), numbers.key);
+    const auto [a, b, c, d] = philox_rounds(philox_counter(index, block), numbers.key);
     const float number[kWords] = {uniform_of(a), uniform_of(b), uniform_of(c), uniform_of(d)};
     const int64_t i = four * kWords - skip;
     if (aligned && i + kWords <= n) {
@@ -60,7 +62,8 @@ void dropout(const T* x, T* y, int64_t n, double p, const RandomStream& stream, 
   const bool aligned = first % kWords == 0 && is_aligned<kWords>(x) && is_aligned<kWords>(y);
   const int64_t blocks = std::min(kBlocks, n / (kWords * kThreads) + 1);
   launch(dropout_kernel<T>, dim3(static_cast<unsigned>(blocks)), dim3(kThreads), 0, x, y, n, dropout_threshold(p),
-         static_cast<Accumulator<T>>(1.0 / (1.0 - p)), Numbers{stream.key(), stream.index(), first}, aligned);
+         static_cast<Accumulator<T>>(1.0 / (1.0 - p)), Numbers{stream.key(), stream.index(), first, stream.index_at()},
+         aligned);
 }
 
 template void dropout(const float*, float*, int64_t, double, const RandomStream&, uint64_t);

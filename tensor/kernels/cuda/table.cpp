@@ -3,6 +3,7 @@
 #include "tensor/kernels/cuda/adamw.h"
 #include "tensor/kernels/cuda/arithmetic.h"
 #include "tensor/kernels/cuda/attention.h"
+#include "tensor/kernels/cuda/clip.h"
 #include "tensor/kernels/cuda/cross_entropy.h"
 #include "tensor/kernels/cuda/divide_and_scale.h"
 #include "tensor/kernels/cuda/dropout.h"
