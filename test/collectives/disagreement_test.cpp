@@ -129,16 +129,20 @@ TEST_CASE("a process that never starts is named at the deadline, one that is kil
 TEST_CASE("a rank that does not come is named at the deadline, and one that fails at once", "[disagreement]") {
   for (const Runner run : {Runner(run_ranks), Runner(run_shared)}) {
     for (const bool fails : {false, true}) {
-      std::atomic<int> ended = 0;  // of the two others
-      const auto body = [fails, &ended](Communicator& world) -> std::string {
+      std::atomic<int> met = 0, ended = 0;  // of the two others
+      const auto body = [fails, &met, &ended](Communicator& world) -> std::string {
         world.barrier();
         if (world.rank() == 1) {
+          for (int i = 0; i < 2000 && met < 2; ++i) {  // who is still in the barrier would hear of it there
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+          }
           check(!fails, "injected");
           for (int i = 0; i < 2000 && ended < 2; ++i) {  // it neither comes nor leaves while they wait for it
             std::this_thread::sleep_for(std::chrono::milliseconds(10));
           }
           return "";
         }
+        ++met;
         std::string text;
         try {
           sum_of_four(world);
