@@ -33,7 +33,7 @@ OptionalLibrary open_optional_library(const std::string& name, const char* varia
       return {nullptr, {}, error == nullptr ? path : error};
     }
   }
-  return {nullptr, {}, message("this build has no {}; build with {} for one", name, needs)};
+  return {nullptr, {}, message("this build has no {}; where {} is installed, cmake --build makes one", name, needs)};
 }
 
 }  // namespace ringlet
