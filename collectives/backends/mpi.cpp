@@ -3,6 +3,7 @@
 #include "collectives/asynchronous.h"
 #include "collectives/backends/same_choice.h"
 #include "collectives/backends/shared_memory.h"
+#include "collectives/transports/handover.h"
 #include "collectives/transports/mpi_hosts.h"
 #include "collectives/transports/mpi_window.h"
 #include "collectives/transports/peer_memory.h"
@@ -19,8 +20,19 @@ MpiTransport mpi_transport_named(std::string_view name) {
 
 namespace {
 
-// Below, a call to the kernel takes longer than a second copy (docs/shared_memory.md).
-size_t copied_once_from(int ranks) { return size_t{ranks > 2 ? 64U : 32U} << 10; }
+// What is read where it is, as measured (docs/shared_memory.md, "Near and far"): below, two copies are faster.
+CopyOnce copied_once(const SharedArena& arena, int ranks) {
+  constexpr double kFarNs = 250;
+  constexpr size_t kKB = size_t{1} << 10, kMB = kKB << 10;
+  const double handover_ns = arena.head().handover_ns.load();
+  if (handover_ns > kFarNs) {
+    return {.broadcasts_from = 64 * kKB, .moves_from = 64 * kKB, .reduces_from = 128 * kKB};
+  }
+  if (ranks == 2 && arena.core_for_each()) {
+    return {.broadcasts_from = 512 * kKB, .moves_from = 128 * kKB, .reduces_from = 512 * kKB, .reduces_to = 8 * kMB};
+  }
+  return {.broadcasts_from = 64 * kKB, .moves_from = 64 * kKB};
+}
 
 constexpr size_t kSpared = size_t{4} << 20;  // of the shared memory, for MPI's own files
 
@@ -36,8 +48,11 @@ std::unique_ptr<Communicator> share_memory(std::unique_ptr<Communicator> message
     arena.prepare();
   }
   messages->barrier();
-  std::string why_not = why_no_peer_memory(arena, *messages);
-  const CopyOnce copy_once{.from_bytes = why_not.empty() ? copied_once_from(ranks) : SIZE_MAX, .why_not = std::move(why_not)};
+  if (arena.core_for_each()) {
+    measure_handover(arena, messages->rank(), ranks);
+  }
+  const std::string why_not = why_no_peer_memory(arena, *messages);  // all meet in it
+  const CopyOnce copy_once = why_not.empty() ? copied_once(arena, ranks) : CopyOnce{.why_not = why_not};
   return make_shared_memory(arena, std::move(messages), options.deadline, options.compare_calls, copy_once);
 }
 

@@ -11,48 +11,117 @@
 namespace ringlet {
 namespace {
 
-constexpr size_t kBlock =
-    size_t{64} << 10;  // bytes that are reduced before they are written out: they stay in the second cache
+// What is worked on at a time is written and read again, in the second cache. The kernel copies little at a time slowly.
+constexpr size_t kWork = size_t{256} << 10, kLeastCopy = size_t{64} << 10;
 
-// Who is to write where: rank r makes [begin, begin + n) of the whole, for one or for all.
-template <Reducible T>
-void reduce_part(SharedStaging& shared, const SharedPlaces& places, const Call& call, size_t begin, size_t n,
-                 const std::vector<T*>& targets) {
-  const auto P = static_cast<size_t>(shared.size());
-  shared.next();
-  T* const block = shared.own_staging<T>();
-  std::vector<const T*> inputs(P);
-  constexpr size_t kElements = kBlock / sizeof(T);
-  for (size_t done = 0; done < n; done += kElements) {
-    const size_t count = std::min(kElements, n - done);
-    for (size_t r = 0; r < P; ++r) {
-      inputs[r] = reinterpret_cast<const T*>(places.input(static_cast<int>(r))) + begin + done;
-    }
-    reduce_in_order<T>(inputs, {block, count}, call.op);
-    for (T* target : targets) {
-      shared.take<T>(block, {target + done, count});
-    }
-  }
+using Places = std::vector<SharedPlaces::Place>;
+
+bool all_in_arena(const Places& places) {
+  return std::all_of(places.begin(), places.end(), [](const auto& one) { return one.in_arena(); });
+}
+bool all_reached(const Places& places) {
+  return std::all_of(places.begin(), places.end(), [](const auto& one) { return one.reached; });
 }
 
 template <Reducible T>
-void reduce_all(SharedStaging& shared, const SharedPlaces& places, const Call& call) {
-  const auto r = static_cast<size_t>(shared.rank());
-  const auto count = static_cast<size_t>(call.in.count);
-  if (call.operation == Operation::ReduceScatter) {
-    const size_t n = count / static_cast<size_t>(shared.size());
-    return reduce_part<T>(shared, places, call, r * n, n, {reinterpret_cast<T*>(places.outputs()[r])});
+class DirectReduction {
+ public:
+  DirectReduction(SharedStaging& shared, const SharedPlaces& places, const Call& call)
+      : shared_(shared), places_(places), call_(call), P_(shared.size()), r_(shared.rank()), inputs_(static_cast<size_t>(P_)) {}
+
+  void run() {
+    if (call_.operation == Operation::ReduceScatter) {
+      const auto n = static_cast<size_t>(call_.out.count);
+      return reduce(static_cast<size_t>(r_) * n, {static_cast<T*>(call_.out.data), n});
+    }
+    const bool in_caches = SharedStaging::stays_in_caches(call_.in.bytes() * static_cast<size_t>(P_));
+    const bool fetches = call_.operation == Operation::AllReduce && in_caches && shared_.core_for_each();
+    fetches || !all_in_arena(places_.inputs()) || !all_in_arena(places_.outputs()) ? fetch() : push();
   }
-  const Chunks<const T> chunk({static_cast<const T*>(call.in.data), count}, shared.size());
-  const std::span<const T> mine = chunk[shared.rank()];
-  const auto begin = static_cast<size_t>(mine.data() - chunk[0].data());
-  std::vector<T*> targets;
-  for (std::byte* out : places.outputs()) {
-    if (out != nullptr) {
-      targets.push_back(reinterpret_cast<T*>(out) + begin);
+
+ private:
+  T* output(int r) const { return reinterpret_cast<T*>(places_.outputs()[static_cast<size_t>(r)].here); }
+  Chunks<const T> chunks() const {
+    return Chunks<const T>({static_cast<const T*>(call_.in.data), static_cast<size_t>(call_.in.count)}, P_);
+  }
+  size_t begin_of(const Chunks<const T>& chunk, int r) const { return static_cast<size_t>(chunk[r].data() - chunk[0].data()); }
+
+  // n elements of the input of rank r from `begin` on: where they are, or copied to `room`.
+  const T* input(int r, size_t begin, std::span<T> room) const {
+    if (r == r_) {
+      return static_cast<const T*>(call_.in.data) + begin;
+    }
+    if (const std::byte* const here = places_.inputs()[static_cast<size_t>(r)].here; here != nullptr) {
+      return reinterpret_cast<const T*>(here) + begin;
+    }
+    places_.take_input(r, begin * sizeof(T), std::as_writable_bytes(room));
+    return room.data();
+  }
+
+  // out = what all ranks have from element `begin` on.
+  void reduce(size_t begin, std::span<T> out) {
+    const std::span<std::byte> ring = shared_.own_ring();
+    const size_t rooms = static_cast<size_t>(P_);
+    const size_t longest = std::min(std::max(kWork / rooms, kLeastCopy), ring.size() / rooms) / sizeof(T);
+    for (size_t done = 0; done < out.size(); done += longest) {
+      const size_t n = std::min(longest, out.size() - done);
+      for (int r = 0; r < P_; ++r) {
+        auto* const room = reinterpret_cast<T*>(ring.data()) + static_cast<size_t>(r) * longest;
+        inputs_[static_cast<size_t>(r)] = input(r, begin + done, {room, n});
+      }
+      reduce_in_order<T>(inputs_, out.subspan(done, n), call_.op);
     }
   }
-  reduce_part<T>(shared, places, call, begin, mine.size(), targets);
+
+  // Every rank writes its own output only: first the chunk that it reduces, then those that it reads from the outputs of the others.
+  // Nobody else reads the former of its input; so the output may be the input.
+  void fetch() {
+    const Chunks<const T> chunk = chunks();
+    const auto in_output = [&](int r) {
+      return std::span<T>(static_cast<T*>(call_.out.data) + begin_of(chunk, r), chunk[r].size());
+    };
+    reduce(begin_of(chunk, r_), in_output(r_));
+    shared_.phases().meet();
+    for (int k = 1; k < P_; ++k) {
+      const int r = (r_ + k) % P_;
+      places_.take_output(r, begin_of(chunk, r) * sizeof(T), std::as_writable_bytes(in_output(r)));
+    }
+  }
+
+  // Every rank writes its chunk into all outputs.
+  void push() {
+    const Chunks<const T> chunk = chunks();
+    const size_t begin = begin_of(chunk, r_), n = chunk[r_].size();
+    constexpr size_t kElements = kLeastCopy / sizeof(T);
+    T* const block = reinterpret_cast<T*>(shared_.own_ring().data());
+    for (size_t done = 0; done < n; done += kElements) {
+      const std::span<T> reduced(block, std::min(kElements, n - done));
+      reduce(begin + done, reduced);
+      for (int r = 0; r < P_; ++r) {
+        if (output(r) != nullptr) {
+          shared_.take<T>(block, {output(r) + begin + done, reduced.size()});
+        }
+      }
+    }
+  }
+
+  SharedStaging& shared_;
+  const SharedPlaces& places_;
+  const Call& call_;
+  int P_, r_;
+  std::vector<const T*> inputs_;
+};
+
+bool all_can(const SharedPlaces& places, const Call& call) {
+  const Places& in = places.inputs();
+  if (!is_reduction(call.operation)) {
+    return from_root(call.operation) ? in[static_cast<size_t>(call.peer)].reached : all_reached(in);
+  }
+  switch (call.operation) {
+    case Operation::AllReduce: return all_reached(in) && all_reached(places.outputs());
+    case Operation::ReduceScatter: return all_reached(in);
+    default: return all_in_arena(in) && all_in_arena(places.outputs());
+  }
 }
 
 }  // namespace
@@ -62,16 +131,18 @@ bool can_go_direct(const Call& call) {
 }
 
 bool go_direct(SharedStaging& shared, const Call& call, bool lends) {
-  const bool moves = !is_reduction(call.operation);
-  const SharedPlaces places(shared, call, lends && moves);
-  if (moves ? !places.all_reached(from_root(call.operation) ? call.peer : -1) : !places.all_here()) {
+  const SharedPlaces places(shared, call, lends);
+  if (!all_can(places, call)) {
     return false;
   }
-  if (moves) {
-    return shared.phases().meet_after_reading(move_from(places, shared, call), call.out.bytes());
+  if (is_reduction(call.operation)) {
+    dispatch_all(call.in.dtype, [&]<typename T>() { DirectReduction<T>(shared, places, call).run(); });
+    shared.phases().meet_after_reading(0);
+  } else {
+    move_from(places, shared, call);
+    shared.phases().meet_after_reading(call.out.bytes());
   }
-  dispatch_all(call.in.dtype, [&]<typename T>() { reduce_all<T>(shared, places, call); });
-  return shared.phases().meet_after_reading(true, 0);
+  return true;
 }
 
 }  // namespace ringlet

@@ -1,5 +1,6 @@
 #include "collectives/backends/shared_memory.h"
 
+#include <cmath>
 #include <utility>
 
 #include "collectives/backends/shared_direct.h"
@@ -14,6 +15,8 @@ namespace ringlet {
 namespace {
 
 constexpr size_t kSmall = size_t{16} << 10;
+
+std::string text_of(size_t from) { return from == SIZE_MAX ? "never" : message("from {} KB", from >> 10); }
 
 class SharedMemoryCommunicator : public Communicator {
  public:
@@ -33,9 +36,14 @@ class SharedMemoryCommunicator : public Communicator {
   std::optional<Moved> moved() const override { return Moved{.bytes = static_cast<int64_t>(shared_.copied())}; }
   std::shared_ptr<Arena> arena() const override { return heap_; }
   std::string transport_details() const override {
-    return copy_once_.why_not.empty()
-               ? message("parts from {} KB are copied once, by process_vm_readv", copy_once_.from_bytes >> 10)
-               : message("all is copied in and out ({})", copy_once_.why_not);
+    const double round = shared_.arena().head().handover_ns.load();
+    return message(
+        "{}{}",
+        copy_once_.why_not.empty()
+            ? message("copied once, by process_vm_readv: parts {}, broadcast {}, all_reduce {}", text_of(copy_once_.moves_from),
+                      text_of(copy_once_.broadcasts_from), text_of(copy_once_.reduces_from))
+            : message("all is copied in and out ({})", copy_once_.why_not),
+        round > 0 ? message("; a line of memory goes to another core and back in {} ns", std::lround(round)) : "");
   }
 
   void look_after_peers() override { size() == 1 ? messages_->look_after_peers() : shared_.phases().look_for_the_failed(); }
@@ -86,7 +94,12 @@ class SharedMemoryCommunicator : public Communicator {
   }
   // Long ones are copied faster by the kernel than twice.
   bool reads_where_it_is(const Call& call) const {
-    return !is_reduction(call.operation) && can_go_direct(call) && part_bytes(call) >= copy_once_.from_bytes;
+    if (is_reduction(call.operation)) {
+      const size_t bytes = call.in.bytes();
+      return call.operation == Operation::AllReduce && bytes >= copy_once_.reduces_from && bytes <= copy_once_.reduces_to;
+    }
+    const bool all_alike = call.operation == Operation::Broadcast;
+    return can_go_direct(call) && part_bytes(call) >= (all_alike ? copy_once_.broadcasts_from : copy_once_.moves_from);
   }
 
   uint64_t group_hash_;

@@ -26,9 +26,12 @@
 
 namespace ringlet {
 
-/// From which size on private buffers that only move are read where they are (transports/peer_memory.h), and why not: by default never.
+/// Which private buffers are read where they are (transports/peer_memory.h): by default none, and why.
 struct CopyOnce {
-  size_t from_bytes = SIZE_MAX;
+  size_t broadcasts_from = SIZE_MAX;  // bytes
+  size_t moves_from = SIZE_MAX;       // bytes that a rank gives or gets of another, in what else only moves
+  size_t reduces_from = SIZE_MAX;     // bytes of an all_reduce
+  size_t reduces_to = SIZE_MAX;       // and beyond this many in and out again
   std::string why_not{};
 };
 

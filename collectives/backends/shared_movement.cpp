@@ -59,15 +59,15 @@ std::vector<Part> shards(const Call& call, int ranks, size_t shard_bytes) {
 Parts parts_of_all_to_all_v(SharedStaging& shared, const Call& call) {
   const int P = shared.size();
   const auto row = static_cast<size_t>(P);
-  shared.next();
-  shared.show(call.counts);
-  shared.show(call.source_counts, row);
+  const auto turn = shared.next(2 * row * sizeof(int64_t));
+  shared.show(turn, call.counts);
+  shared.show(turn, call.source_counts, row);
   shared.phases().meet();
   int64_t largest = 0;
   for (int from = 0; from < P; ++from) {
     for (int to = 0; to < P; ++to) {
-      const int64_t sent = shared.shown_by<int64_t>(from)[to];
-      const int64_t expected = shared.shown_by<int64_t>(to)[row + static_cast<size_t>(from)];
+      const int64_t sent = shared.shown_by<int64_t>(from, turn)[to];
+      const int64_t expected = shared.shown_by<int64_t>(to, turn)[row + static_cast<size_t>(from)];
       if (sent != expected) {
         throw CommError({.rank = shared.rank(), .size = P, .peer = from},
                         message("a part must have the size that its receiver expects, got {} elements from rank {} where "
@@ -128,14 +128,15 @@ void move(SharedStaging& shared, const Call& call, const Parts& parts) {
   const int P = shared.size(), r = shared.rank();
   const auto input = [&](Part part) { return std::span<const std::byte>(call.in.begin() + part.offset, part.bytes); };
   const auto output = [&](Part part) { return std::span<std::byte>(call.out.begin() + part.offset, part.bytes); };
-  constexpr size_t kLine = 64;
-  const size_t slot = parts.one_for_all ? 0 : shared.segment() / static_cast<size_t>(P) / kLine * kLine;  // by destination
-  const size_t longest = parts.one_for_all ? shared.segment() : slot;
+  const auto slots = parts.one_for_all ? size_t{1} : static_cast<size_t>(P);  // by destination
+  const size_t longest = shared.segment() / slots / SharedStaging::kLine * SharedStaging::kLine;
   for (size_t begin = 0; begin < parts.longest; begin += longest) {
-    shared.next();
+    const size_t room = SharedStaging::whole_lines(std::min(longest, parts.longest - begin));
+    const size_t slot = parts.one_for_all ? 0 : room;
+    const auto turn = shared.next(slots * room);
     for (int k = 1; k < (parts.one_for_all ? 2 : P); ++k) {
       const auto dest = static_cast<size_t>((r + k) % P);
-      shared.show(input(parts.to[parts.one_for_all ? 0 : dest].within(begin, longest)), dest * slot);
+      shared.show(turn, input(parts.to[parts.one_for_all ? 0 : dest].within(begin, longest)), dest * slot);
     }
     const uint32_t shown = shared.phases().arrive();
     const auto self = static_cast<size_t>(r);
@@ -147,37 +148,36 @@ void move(SharedStaging& shared, const Call& call, const Parts& parts) {
     shared.phases().wait(shown);
     for (int k = 1; k < P; ++k) {
       const int source = (r + k) % P;
-      shared.take(shared.shown_by<std::byte>(source) + self * slot,
+      shared.take(shared.shown_by<std::byte>(source, turn) + self * slot,
                   output(parts.from[static_cast<size_t>(source)].within(begin, longest)));
     }
   }
 }
 
-// The root shows a segment while the others take the one before it. Not further ahead: with two sets the next one is free when all
-// have come for this one.
+// The root shows a segment while the others take the one before it. Not further ahead: a turn is free when all have come for the one
+// before it.
 void broadcast(SharedStaging& shared, const Call& call) {
   const size_t total = call.out.bytes(), longest = shared.segment();
   const bool root = shared.rank() == call.peer;
   for (size_t begin = 0; begin < total; begin += longest) {
     const size_t n = std::min(longest, total - begin);
-    shared.next();
+    const auto turn = shared.next(n);
     if (root) {
-      shared.show(std::span<const std::byte>(call.in.begin() + begin, n));
+      shared.show(turn, std::span<const std::byte>(call.in.begin() + begin, n));
     }
     shared.phases().meet();
     if (!root) {
-      shared.take(shared.shown_by<std::byte>(call.peer), std::span(call.out.begin() + begin, n));
+      shared.take(shared.shown_by<std::byte>(call.peer, turn), std::span(call.out.begin() + begin, n));
     }
   }
 }
 
 }  // namespace
 
-bool move_from(const SharedPlaces& places, SharedStaging& shared, const Call& call) {
+void move_from(const SharedPlaces& places, SharedStaging& shared, const Call& call) {
   const int P = shared.size(), r = shared.rank();
   const Parts parts = parts_of(shared, call);
-  bool all = true;
-  for (int k = 0; k < P && all; ++k) {
+  for (int k = 0; k < P; ++k) {
     const int source = (r + k) % P;
     const Part part = parts.from[static_cast<size_t>(source)];
     const std::span<std::byte> to(call.out.begin() + part.offset, part.bytes);
@@ -188,10 +188,9 @@ bool move_from(const SharedPlaces& places, SharedStaging& shared, const Call& ca
     if (source == r) {
       shared.take(own, to);
     } else {
-      all = places.take(source, parts.at_source, to);
+      places.take_input(source, parts.at_source, to);
     }
   }
-  return all;
 }
 
 void move_through(SharedStaging& shared, const Call& call) {

@@ -13,7 +13,6 @@ namespace ringlet {
 void move_through(SharedStaging& shared, const Call& call);
 
 /// The same, all_to_all_v apart, straight from where all inputs are. The caller sees to it that they stay there until all are done.
-/// False where one could not be read; the inputs are as they were.
-bool move_from(const SharedPlaces& places, SharedStaging& shared, const Call& call);
+void move_from(const SharedPlaces& places, SharedStaging& shared, const Call& call);
 
 }  // namespace ringlet

@@ -13,32 +13,31 @@ namespace ringlet {
 
 class SharedPlaces {
  public:
-  /// (all) Shows the others where this rank's buffers are, and finds theirs. One phase. Buffers that are not in the arena are shown
-  /// where `lends`.
+  /// How one buffer of one rank is reached: in the arena, in the memory of its rank, or not at all. One that does not exist is
+  /// reached by all.
+  struct Place {
+    std::byte* here = nullptr;
+    uint64_t there = 0;
+    bool reached = false;
+    bool in_arena() const { return reached && there == 0; }
+  };
+
+  /// (all) Shows the others where this rank's buffers are, and finds theirs. One phase. Where `lends`, buffers that are not in the
+  /// arena may be read where they are, if the kernel hands them out.
   SharedPlaces(SharedStaging& shared, const Call& call, bool lends);
 
-  /// All buffers of all ranks are in the arena.
-  bool all_here() const { return all_here_; }
-  /// All inputs can be copied from, of `root` or where it is −1 of all ranks.
-  bool all_reached(int root) const;
+  const std::vector<Place>& inputs() const { return in_; }
+  const std::vector<Place>& outputs() const { return out_; }
 
-  /// In the arena. Null where rank r has no such buffer.
-  const std::byte* input(int r) const { return in_[static_cast<size_t>(r)].here; }
-  const std::vector<std::byte*>& outputs() const { return out_; }
-
-  /// Copies the input of rank r from byte `offset` on. False where the kernel does not hand it out.
-  bool take(int r, size_t offset, std::span<std::byte> to) const;
+  /// Copies from byte `offset` on of a buffer of rank r.
+  void take_input(int r, size_t offset, std::span<std::byte> to) const { take(r, in_, offset, to); }
+  void take_output(int r, size_t offset, std::span<std::byte> to) const { take(r, out_, offset, to); }
 
  private:
-  struct Input {
-    const std::byte* here = nullptr;  // in the arena
-    uint64_t there = 0;               // in the memory of its rank
-    bool reached = false;
-  };
+  void take(int r, const std::vector<Place>& places, size_t offset, std::span<std::byte> to) const;
+
   SharedStaging& shared_;
-  bool all_here_ = true;
-  std::vector<Input> in_{};
-  std::vector<std::byte*> out_{};
+  std::vector<Place> in_{}, out_{};
 };
 
 }  // namespace ringlet

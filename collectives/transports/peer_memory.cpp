@@ -73,6 +73,14 @@ int PeerMemory::read(int r, uint64_t from, std::span<std::byte> to) const {
   return 0;
 }
 
+// What a process may not read of itself nobody may.
+bool PeerMemory::hands_out(std::span<const std::byte> memory) {
+  std::array<std::byte, 2> ends{};
+  const iovec here = at(address_of(ends.data()), ends.size());
+  const std::array<iovec, 2> there = {at(address_of(memory.data()), 1), at(address_of(&memory.back()), 1)};
+  return process_vm_readv(this_process(), &here, 1, there.data(), there.size(), 0) == std::ssize(ends);
+}
+
 std::string why_no_peer_memory(const SharedArena& arena, Communicator& messages) {
   SharedSeat& seat = arena.seat(messages.rank());
   seat.process.store(this_process());

@@ -26,6 +26,9 @@ class PeerMemory {
   /// or none that the kernel hands out (a device's); EPERM, it is not allowed.
   int read(int r, uint64_t from, std::span<std::byte> to) const;
 
+  /// Whether others can read `memory` of this rank: the kernel does not hand out what is a device's.
+  static bool hands_out(std::span<const std::byte> memory);
+
  private:
   SharedArena arena_;
   std::unique_ptr<uint64_t> mark_;

@@ -30,6 +30,8 @@ int cores_of_this_process() {
   return sched_getaffinity(0, sizeof(allowed), &allowed) == 0 ? CPU_COUNT(&allowed) : 1;
 }
 
+int cores_of_this_host() { return static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)); }
+
 // The kernel keeps a process that has ended until its parent asks for the exit code: "1234 (name) Z …". The name may hold anything.
 bool is_dead(int process) {
   if (process <= 0) {

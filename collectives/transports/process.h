@@ -9,8 +9,9 @@ namespace ringlet {
 int this_process();
 uint64_t process_space();
 
-/// Cores that this process may run on.
+/// Cores that this process may run on, and all that the host has.
 int cores_of_this_process();
+int cores_of_this_host();
 
 /// Ended, also when nobody has asked for its exit code yet. A number that is not positive is of nobody, who is not dead.
 bool is_dead(int process);

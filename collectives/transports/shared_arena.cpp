@@ -1,5 +1,7 @@
 #include "collectives/transports/shared_arena.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <new>
@@ -10,10 +12,10 @@
 namespace ringlet {
 namespace {
 
-constexpr size_t kLongestSegment = size_t{512} << 10;  // longer ones leave the caches, shorter ones meet more often
-constexpr size_t kLargestRoom = size_t{2} << 20;       // two parts of 8 ranks, or five of 2
-constexpr size_t kAllRooms = size_t{24} << 20;         // together at most: a container has 64 MB of shared memory by default
-constexpr size_t kStagingBytes = size_t{32} << 20;     // of all ranks in one set, at most
+constexpr size_t kShortRing = size_t{1} << 20, kLongRing = size_t{2} << 20;  // docs/shared_memory.md, "Who wrote it last"
+constexpr size_t kLargestRoom = size_t{2} << 20;                             // two parts of 8 ranks, or five of 2
+constexpr size_t kAllRooms = size_t{24} << 20;      // together at most: a container has 64 MB of shared memory by default
+constexpr size_t kStagingBytes = size_t{32} << 20;  // of all ranks, at most
 
 size_t whole_pages(size_t bytes) { return (bytes + 4095) / 4096 * 4096; }
 
@@ -72,44 +74,44 @@ bool SharedSeat::dead() const {
   return is_dead(before) && process.load() == before;
 }
 
-SharedArena::SharedArena(std::shared_ptr<std::byte> memory, int ranks, std::function<bool()> mapped, size_t heap)
+SharedArena::SharedArena(std::shared_ptr<std::byte> memory, int ranks, std::function<bool()> mapped, size_t heap, int cores)
     : memory_(std::move(memory)),
       ranks_(ranks),
       crowd_(ranks),
+      cores_(cores),
       mapped_(std::move(mapped)),
-      segment_(default_segment(ranks)),
+      ring_(world_ring(ranks, cores)),
       heap_(whole_pages(heap)) {}
 
 SharedArena SharedArena::part(std::byte* begin, int ranks) const {
-  SharedArena part(std::shared_ptr<std::byte>(memory_, begin), ranks, mapped_);
-  part.segment_ = kPartSegment;
+  SharedArena part(std::shared_ptr<std::byte>(memory_, begin), ranks, mapped_, 0, cores_);
+  part.ring_ = kPartRing;
   part.crowd_ = crowd_;
   return part;
 }
 
-size_t SharedArena::default_segment(int ranks) {
-  return std::min(kLongestSegment, std::max(kStagingBytes / static_cast<size_t>(ranks + 1) / 4096 * 4096, size_t{65536}));
+size_t SharedArena::world_ring(int ranks, int cores) {
+  const size_t wanted = ranks <= cores ? kLongRing : kShortRing;
+  return std::min(wanted, std::max(kStagingBytes / static_cast<size_t>(ranks + 1) / 8192 * 8192, kPartRing));
 }
 
 size_t SharedArena::room_bytes(int ranks) {
   return std::min(kLargestRoom, whole_pages(kAllRooms / static_cast<size_t>(ranks)));
 }
 
-size_t SharedArena::bytes(int ranks, size_t segment) {
-  return head_bytes(ranks) + 2 * static_cast<size_t>(ranks + 1) * segment;
-}
+size_t SharedArena::bytes(int ranks, size_t ring) { return head_bytes(ranks) + static_cast<size_t>(ranks + 1) * ring; }
 
-size_t SharedArena::world_bytes(int ranks, size_t heap) {
-  return bytes(ranks, default_segment(ranks)) + static_cast<size_t>(ranks) * (room_bytes(ranks) + whole_pages(heap));
+size_t SharedArena::world_bytes(int ranks, size_t heap, int cores) {
+  return bytes(ranks, world_ring(ranks, cores)) + static_cast<size_t>(ranks) * (room_bytes(ranks) + whole_pages(heap));
 }
 
 size_t SharedArena::share(int ranks, int rank) {
-  const size_t staging = 2 * default_segment(ranks);
+  const size_t staging = world_ring(ranks);
   return room_bytes(ranks) + staging + (rank > 0 ? 0 : head_bytes(ranks) + staging);
 }
 
 std::byte* SharedArena::room(int rank) const {
-  return memory_.get() + bytes(ranks_, segment_) + static_cast<size_t>(rank) * room_bytes(ranks_);
+  return memory_.get() + bytes(ranks_, ring_) + static_cast<size_t>(rank) * room_bytes(ranks_);
 }
 
 std::byte* SharedArena::heap(int rank) const { return room(ranks_) + static_cast<size_t>(rank) * heap_; }
@@ -126,9 +128,16 @@ void SharedArena::prepare() const {
   }
 }
 
-std::byte* SharedArena::staging(uint32_t k, int rank) const {
-  const auto index = static_cast<size_t>(k % 2) * static_cast<size_t>(ranks_ + 1) + static_cast<size_t>(rank);
-  return memory_.get() + head_bytes(ranks_) + index * segment_;
+void SharedArena::map_staging() const {
+#if defined(MADV_POPULATE_READ)  // Linux 5.14; a kernel that does not know it only maps them later
+  std::byte* const first = staging(0);
+  const size_t before = reinterpret_cast<uintptr_t>(first) % 4096;
+  madvise(first - before, static_cast<size_t>(ranks_ + 1) * ring_ + before, MADV_POPULATE_READ);
+#endif
+}
+
+std::byte* SharedArena::staging(int rank) const {
+  return memory_.get() + head_bytes(ranks_) + static_cast<size_t>(rank) * ring_;
 }
 
 }  // namespace ringlet

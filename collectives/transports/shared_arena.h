@@ -1,7 +1,4 @@
-// Memory that all ranks of a host see, and how it is divided: who stands where, the phases, and two sets of staging.
-//
-// A collective goes segment by segment; set k mod 2 of the staging holds what the ranks show each other of segment k. Two sets
-// suffice: whoever writes into a set has seen everybody arrive at a phase that comes after the last reading of it.
+// Memory that all ranks of a host see, and how it is divided: who stands where, the phases, and a ring of staging for each rank.
 #pragma once
 
 #include <array>
@@ -14,6 +11,7 @@
 #include <utility>
 
 #include "collectives/standing.h"
+#include "collectives/transports/process.h"
 
 namespace ringlet {
 
@@ -26,9 +24,8 @@ struct alignas(64) SharedSeat {
   std::array<std::atomic<uint64_t>, sizeof(SiteText) / 8> site{};
   static constexpr int64_t kElsewhere = -1, kNone = -2;  // not in the arena; there is no such buffer
   std::atomic<int64_t> in{kElsewhere}, out{kElsewhere};  // the call's buffers, from the start of the rank's heap
-  std::atomic<uint64_t> in_address{0};                   // of one elsewhere that others may read (peer_memory.h), or 0
-  std::atomic<uint32_t> unread{0};                       // the phase before which it could not read what it had to, or 0
-  std::atomic<uint64_t> mark{0}, mark_address{0};        // what stands in its memory, and where
+  std::atomic<uint64_t> in_lent{0}, out_lent{0};   // addresses of those elsewhere that others may read (peer_memory.h), or 0
+  std::atomic<uint64_t> mark{0}, mark_address{0};  // what stands in its memory, and where
 
   void stand(const Standing& standing);
   Standing standing() const;
@@ -49,6 +46,8 @@ struct alignas(64) SharedHead {
   SharedCounter phase{};                     // the last phase that everybody has arrived at; what sleepers wait for
   SharedCounter sleepers{};
   SharedCounter left{};                    // ranks that will not come back
+  SharedCounter ball{};                    // thrown to and fro, once (handover.h)
+  std::atomic<double> handover_ns{0};      // how long that took; 0: nobody has looked
   std::array<SharedCounter, 4> arrived{};  // at phase t: arrived[t mod 4]; nobody is four phases ahead of anybody
 };
 
@@ -57,25 +56,29 @@ class SharedArena {
  public:
   /// What each rank has for arenas of parts of the group, and how long segments are there.
   static size_t room_bytes(int ranks);
-  static constexpr size_t kPartSegment = size_t{64} << 10;
+  static constexpr size_t kPartRing = size_t{128} << 10;
 
-  /// The usual length of a segment: bytes that a rank can show at a time.
-  static size_t default_segment(int ranks);
+  /// Bytes of staging that a rank of a world has, on a host with so many cores.
+  static size_t world_ring(int ranks, int cores = cores_of_this_host());
   /// Head and staging of `ranks` ranks.
-  static size_t bytes(int ranks, size_t segment);
+  static size_t bytes(int ranks, size_t ring);
   /// All that a world of `ranks` ranks needs, of which each wants `heap` bytes for buffers: head, staging, rooms, heaps. Zeroed
   /// memory of this size, or `prepare` called once before anybody uses it.
-  static size_t world_bytes(int ranks, size_t heap = 0);
+  static size_t world_bytes(int ranks, size_t heap = 0, int cores = cores_of_this_host());
   /// What `rank` holds of a world's beside its heap: its staging and its room; rank 0 the head and the results too.
   static size_t share(int ranks, int rank);
 
   /// A world's. `mapped` says whether the memory is there still: MPI takes its windows with it.
-  SharedArena(std::shared_ptr<std::byte> memory, int ranks, std::function<bool()> mapped, size_t heap = 0);
+  SharedArena(std::shared_ptr<std::byte> memory, int ranks, std::function<bool()> mapped, size_t heap = 0,
+              int cores = cores_of_this_host());
   /// One for `ranks` ranks at `begin` inside this one, without rooms and heaps.
   SharedArena part(std::byte* begin, int ranks) const;
-  size_t segment() const { return segment_; }
+  /// Bytes of staging that each rank has (shared_staging.h says how they are used).
+  size_t ring() const { return ring_; }
   /// Ranks that share the cores: the world's, also in a part.
   int crowd() const { return crowd_; }
+  /// Each of them can have one for itself.
+  bool core_for_each() const { return crowd_ <= cores_; }
   bool mapped() const { return mapped_(); }
   void prepare() const;
 
@@ -83,8 +86,10 @@ class SharedArena {
   SharedSeat& seat(int rank) const {
     return reinterpret_cast<SharedSeat*>(memory_.get() + sizeof(SharedHead))[static_cast<size_t>(rank)];
   }
-  /// The staging of `rank` for segment `k`; that of rank P is for the result.
-  std::byte* staging(uint32_t k, int rank) const;
+  /// The ring of `rank`; that of rank P is for what they make together.
+  std::byte* staging(int rank) const;
+  /// Maps the pages of all rings, or later calls would stop for them one by one, as long as they come to new ones.
+  void map_staging() const;
 
   /// The memory of `rank` for arenas of parts.
   std::byte* room(int rank) const;
@@ -99,8 +104,9 @@ class SharedArena {
   std::shared_ptr<std::byte> memory_;
   int ranks_;
   int crowd_;
+  int cores_;
   std::function<bool()> mapped_;
-  size_t segment_;
+  size_t ring_;
   size_t heap_;
 };
 

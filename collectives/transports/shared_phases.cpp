@@ -119,19 +119,9 @@ void SharedPhases::wait_looking(uint32_t phase, int expected) {
   patience_.end();
 }
 
-bool SharedPhases::meet_after_reading(bool could_read, size_t bytes) {
-  const uint32_t phase = phase_ + 1;
-  if (!could_read) {
-    arena_.seat(rank_).unread.store(phase, std::memory_order_relaxed);
-  }
+void SharedPhases::meet_after_reading(size_t bytes) {
   wait_looking(arrive(), core_for_each_ ? Patience::looks_to_read(bytes) : 0);
   require_unbroken();
-  for (int r = 0; r < ranks_; ++r) {
-    if (arena_.seat(r).unread.load(std::memory_order_relaxed) == phase) {
-      return false;
-    }
-  }
-  return true;
 }
 
 void SharedPhases::require_unbroken() {

@@ -30,9 +30,9 @@ class SharedPhases {
   /// Returns when all ranks have arrived at `phase`.
   void wait(uint32_t phase) { wait_looking(phase, 0); }
   void meet() { wait(arrive()); }
-  /// The meeting after reading from others: whether all could. Throws where the call has been given up, also by one who was here
-  /// already: it may have taken along what was read. Of `bytes` that others read, who has a core looks until they have.
-  bool meet_after_reading(bool could_read, size_t bytes);
+  /// The meeting after reading from others. Throws where the call has been given up, also by one who was here already: it may have
+  /// taken along what was read. Of `bytes` that others read, who has a core looks until they have.
+  void meet_after_reading(size_t bytes);
   /// Gives the call up because of `peer`: throws, here and on all others. Who has been given up before him is told of instead.
   [[noreturn]] void give_up(int peer, const std::string& complaint) {
     require_unbroken();

@@ -22,7 +22,7 @@ std::optional<SharedArena> SharedRooms::open(Communicator& part) {
 // The offset of a prepared arena in this rank's room, or −1.
 int64_t SharedRooms::give(int ranks) {
   take_back();
-  const size_t bytes = SharedArena::bytes(ranks, SharedArena::kPartSegment);
+  const size_t bytes = SharedArena::bytes(ranks, SharedArena::kPartRing);
   auto* begin = static_cast<std::byte*>(heap_.try_acquire(bytes));
   if (begin == nullptr) {
     return -1;

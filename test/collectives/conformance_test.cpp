@@ -49,6 +49,9 @@ void require_conformance(Runner run, const std::vector<int>& counts) {
 
 TEST_CASE("ranks as threads conform", "[conformance]") { require_conformance(run_ranks, {1, 2, 3, 4, 5, 6, 7, 8}); }
 TEST_CASE("ranks as threads conform over shared memory", "[conformance]") { require_conformance(run_shared, {1, 2, 3, 5, 8}); }
+TEST_CASE("ranks as threads conform over shared memory with a core for each", "[conformance]") {
+  require_conformance(run_shared_apart, {2, 3, 4});
+}
 TEST_CASE("ranks that read from each other's memory conform", "[conformance]") {
   require_conformance(run_reading, {1, 2, 3, 5, 8});
 }

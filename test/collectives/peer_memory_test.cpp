@@ -18,7 +18,6 @@ using namespace ringlet::test;  // NOLINT(google-build-using-namespace)
 namespace {
 
 constexpr auto kDeadline = std::chrono::seconds(20);
-const CopyOnce kReading{.from_bytes = 1};
 
 std::vector<int32_t> numbers(int from, size_t n) {
   std::vector<int32_t> all(n);
@@ -45,7 +44,7 @@ const std::byte* clocks() {
 
 }  // namespace
 
-TEST_CASE("processes read what only moves once, where it is", "[peer_memory]") {
+TEST_CASE("processes read each other's buffers once, where they are", "[peer_memory]") {
   constexpr size_t kPart = 50021;
   for (const int ranks : {2, 3, 4}) {
     INFO(ranks << " ranks");
@@ -70,12 +69,18 @@ TEST_CASE("processes read what only moves once, where it is", "[peer_memory]") {
           const int64_t mailed = bytes_of([&] { world.all_to_all(full, mail); });
           const int64_t in_place = bytes_of([&] { world.all_to_all(full, full); });
           check(full == mail, "all_to_all: other numbers in place");
+          std::vector<int32_t> sum(full.size());
+          const int64_t reduced = bytes_of([&] { world.all_reduce(mail, sum, ReduceOp::Sum); });
+          const int64_t reduced_in_place = bytes_of([&] { world.all_reduce(mail, mail, ReduceOp::Sum); });
+          check(sum == mail, "all_reduce: other numbers in place");
+          check(reduced == 2 * (P - 1) && reduced_in_place == reduced, "all_reduce: copied {} parts, in place {}", reduced,
+                reduced_in_place);
           check(mailed == P && in_place == 2 * (P - 1), "all_to_all: copied {} parts, in place {}", mailed, in_place);
           check(gathered == P, "all_gather: copied {} parts", gathered);
           check(sent == (r == root ? 0 : 1), "broadcast: copied {} parts", sent);
           return "";
         },
-        kDeadline, [](int) { return true; }, kReading);
+        kDeadline, [](int) { return true; }, kReadAll);
     CHECK(told == std::vector<std::string>(static_cast<size_t>(ranks)));
   }
 }
@@ -87,13 +92,16 @@ TEST_CASE("what the kernel does not hand out is copied in and out", "[peer_memor
     return;
   }
   constexpr size_t kBytes = 64, kQuiet = 2048;  // behind what changes
-  std::vector<std::vector<uint8_t>> got(3);
+  std::vector<std::vector<uint8_t>> got(3), sums(3);
   run_reading(3, [&](Communicator& world) {
     std::vector<uint8_t>& out = got[static_cast<size_t>(world.rank())];
     out.assign(3 * kBytes, 7);
     std::vector<uint8_t> own(kBytes, static_cast<uint8_t>(world.rank()));
     const auto* in = world.rank() == 1 ? reinterpret_cast<const uint8_t*>(closed + kQuiet) : own.data();
     world.all_gather(std::span(in, kBytes), out);
+    std::vector<uint8_t> sum(kBytes);
+    world.all_reduce(std::span(in, kBytes), sum, ReduceOp::Sum);
+    sums[static_cast<size_t>(world.rank())] = sum;
   });
   std::vector<uint8_t> right(kBytes, 0);
   const auto* quiet = reinterpret_cast<const uint8_t*>(closed + kQuiet);
@@ -101,6 +109,11 @@ TEST_CASE("what the kernel does not hand out is copied in and out", "[peer_memor
   right.insert(right.end(), kBytes, 2);
   for (const std::vector<uint8_t>& one : got) {
     CHECK(one == right);
+  }
+  std::vector<uint8_t> sum(quiet, quiet + kBytes);
+  std::transform(sum.begin(), sum.end(), sum.begin(), [](uint8_t x) { return static_cast<uint8_t>(x + 2); });
+  for (const std::vector<uint8_t>& one : sums) {
+    CHECK(one == sum);
   }
 }
 
@@ -138,6 +151,6 @@ TEST_CASE("nobody returns with what it has read from one who has given up", "[pe
   const auto call = [](SharedPhases& phases) { phases.announce({.sequence = 1}, {}); };
   call(impatient);
   call(late);
-  CHECK_THROWS_AS(impatient.meet_after_reading(true, 0), CommError);
-  CHECK_THROWS_AS(late.meet_after_reading(true, 0), CommError);
+  CHECK_THROWS_AS(impatient.meet_after_reading(0), CommError);
+  CHECK_THROWS_AS(late.meet_after_reading(0), CommError);
 }

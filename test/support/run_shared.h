@@ -9,15 +9,17 @@
 
 namespace ringlet::test {
 
-/// As run_ranks, over shared memory; `body` owns its communicator.
+/// As run_ranks, over shared memory, as on a host with so many cores; `body` owns its communicator.
 inline void run_shared(int size, const std::function<void(std::unique_ptr<Communicator>)>& body,
-                       std::chrono::milliseconds deadline = std::chrono::seconds(20), const CopyOnce& copy_once = {}) {
+                       std::chrono::milliseconds deadline = std::chrono::seconds(20), const CopyOnce& copy_once = {},
+                       int cores = cores_of_this_host()) {
   constexpr std::align_val_t kPage{4096};
   constexpr size_t kHeap = size_t{8} << 20;  // for buffers, per rank
-  const std::shared_ptr<std::byte> memory(static_cast<std::byte*>(::operator new(SharedArena::world_bytes(size, kHeap), kPage)),
-                                          [](std::byte* block) { ::operator delete(block, kPage); });
+  const std::shared_ptr<std::byte> memory(
+      static_cast<std::byte*>(::operator new(SharedArena::world_bytes(size, kHeap, cores), kPage)),
+      [](std::byte* block) { ::operator delete(block, kPage); });
   const SharedArena arena(
-      memory, size, [] { return true; }, kHeap);
+      memory, size, [] { return true; }, kHeap, cores);
   arena.prepare();
   const auto hub = std::make_shared<MailboxHub>(size, deadline);
   run_ranks(
@@ -34,10 +36,18 @@ inline void run_shared(int size, const std::function<void(Communicator&)>& body,
   run_shared(size, std::function([&](std::unique_ptr<Communicator> world) { body(*world); }), deadline);
 }
 
-/// The same, and what only moves is read from the memory of its rank, however short it is.
+/// The same as on a host with a core for each.
+inline void run_shared_apart(int size, const std::function<void(Communicator&)>& body,
+                             std::chrono::milliseconds deadline = std::chrono::seconds(20)) {
+  run_shared(size, std::function([&](std::unique_ptr<Communicator> world) { body(*world); }), deadline, {}, size);
+}
+
+/// What can be read in the memory of its rank is, however short.
+inline const CopyOnce kReadAll{.broadcasts_from = 1, .moves_from = 1, .reduces_from = 1};
+
 inline void run_reading(int size, const std::function<void(Communicator&)>& body,
                         std::chrono::milliseconds deadline = std::chrono::seconds(20)) {
-  run_shared(size, std::function([&](std::unique_ptr<Communicator> world) { body(*world); }), deadline, {.from_bytes = 1});
+  run_shared(size, std::function([&](std::unique_ptr<Communicator> world) { body(*world); }), deadline, kReadAll);
 }
 
 }  // namespace ringlet::test

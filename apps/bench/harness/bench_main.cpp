@@ -89,6 +89,12 @@ int run_alone(const BenchProgram& program, const BenchSettings& settings) {
 }
 
 int run_ranks(const BenchProgram& program, const BenchSettings& settings, const std::exception_ptr& usage_error) {
+  if (const std::string fault = mpi_environment_fault(); !fault.empty()) {
+    if (launcher_rank() == 0) {
+      say(program, fault);
+    }
+    return to_int(ExitCode::Usage);
+  }
   const MpiSession session;
   int rank = 0;
   const auto end_together = [&](const std::exception& error) {
