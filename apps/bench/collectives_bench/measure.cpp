@@ -1,5 +1,9 @@
 #include "apps/bench/collectives_bench/measure.h"
 
+#include <algorithm>
+#include <numeric>
+#include <random>
+
 #include "apps/bench/harness/moment.h"
 
 namespace ringlet {
@@ -24,10 +28,14 @@ double time_batch(Communicator& world, int64_t batch, const std::function<void(i
 
 }  // namespace
 
-// In turns, so that whatever disturbs the machine disturbs them alike.
+// In turns, so that whatever disturbs the machine disturbs them alike; in another order each time, for a contestant leaves the caches
+// full of its own, and the ranks on the cores where its threads have put them. The order is the same on all ranks.
 std::vector<Figures> race(Communicator& world, const Case& one, double seconds, const std::vector<Contestant>& contestants) {
   constexpr int64_t kWarmUp = 1, kAtLeast = 5;
   std::vector<Figures> figures(contestants.size());
+  std::vector<size_t> order(contestants.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::mt19937 dice(1);
   const auto limit = Clock::now() + std::chrono::duration<double>(seconds * static_cast<double>(contestants.size()));
   for (int64_t repetition = 0;; ++repetition) {
     std::vector<int32_t> late = {repetition >= kAtLeast && Clock::now() > limit ? 1 : 0};
@@ -35,7 +43,8 @@ std::vector<Figures> race(Communicator& world, const Case& one, double seconds, 
     if (late[0] != 0) {
       return figures;
     }
-    for (size_t k = 0; k < contestants.size(); ++k) {
+    std::shuffle(order.begin(), order.end(), dice);
+    for (const size_t k : order) {
       dirty(one, world, *contestants[k].pools, repetition);
       const double us = time_batch(world, one.batch, contestants[k].run);
       if (repetition >= kWarmUp) {
