@@ -11,8 +11,8 @@
 namespace ringlet {
 namespace {
 
-// What is worked on at a time is written and read again, in the second cache. The kernel copies little at a time slowly.
-constexpr size_t kWork = size_t{256} << 10, kLeastCopy = size_t{64} << 10;
+// What is read of the others at a time: it has to stay in the second cache until it is reduced, but the kernel copies little slowly.
+constexpr size_t kWork = size_t{1} << 20, kLeastCopy = size_t{64} << 10;
 
 using Places = std::vector<SharedPlaces::Place>;
 
