@@ -11,7 +11,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr uint32_t kThrows = 201, kOver = UINT32_MAX;
+constexpr uint32_t kThrows = 201, kOver = UINT32_MAX;  // put away: higher than any number of a throw
 constexpr std::chrono::milliseconds kLimit(10), kPatience(1000);
 
 // The ball is thrown to rank r with an odd number, and thrown back with the next even one.
@@ -37,7 +37,7 @@ double play(std::atomic<uint32_t>& ball, int r, Clock::time_point limit) {
 
 void play_along(std::atomic<uint32_t>& ball, int rank, Clock::time_point limit) {
   const uint32_t first = first_throw_to(rank), end = first + 2 * kThrows;
-  for (uint32_t seen = 0; seen + 1 < end && Clock::now() < limit;) {
+  for (uint32_t seen = 0; seen < end - 1 && Clock::now() < limit;) {
     seen = ball.load();
     if (seen >= first && seen < end && seen % 2 == 1) {
       ball.compare_exchange_strong(seen, seen + 1);
