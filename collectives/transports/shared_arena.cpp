@@ -15,7 +15,8 @@ namespace {
 constexpr size_t kShortRing = size_t{1} << 20, kLongRing = size_t{2} << 20;  // docs/shared_memory.md, "Who wrote it last"
 constexpr size_t kLargestRoom = size_t{2} << 20;                             // two parts of 8 ranks, or five of 2
 constexpr size_t kAllRooms = size_t{24} << 20;      // together at most: a container has 64 MB of shared memory by default
-constexpr size_t kStagingBytes = size_t{32} << 20;  // of all ranks, at most
+constexpr size_t kStagingBytes = size_t{32} << 20;  // of all ranks, at most, where kLeastForEach is not more
+constexpr size_t kLeastForEach = size_t{8} * 64;    // a line for every rank in the shortest segment, an eighth of a ring
 
 size_t whole_pages(size_t bytes) { return (bytes + 4095) / 4096 * 4096; }
 
@@ -91,8 +92,11 @@ SharedArena SharedArena::part(std::byte* begin, int ranks) const {
 }
 
 size_t SharedArena::world_ring(int ranks, int cores) {
-  const size_t wanted = ranks <= cores ? kLongRing : kShortRing;
-  return std::min(wanted, std::max(kStagingBytes / static_cast<size_t>(ranks + 1) / 8192 * 8192, kPartRing));
+  constexpr size_t kPages = 8192;  // two
+  const auto whole = [](size_t bytes) { return (bytes + kPages - 1) / kPages * kPages; };
+  const size_t wanted = ranks <= cores ? kLongRing : kShortRing, affordable = kStagingBytes / static_cast<size_t>(ranks + 1);
+  const size_t least = std::max(kPartRing, whole(kLeastForEach * static_cast<size_t>(ranks)));
+  return std::max(std::min(wanted, affordable / kPages * kPages), least);
 }
 
 size_t SharedArena::room_bytes(int ranks) {

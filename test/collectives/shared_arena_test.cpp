@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "collectives/transports/shared_heap.h"
+#include "collectives/transports/shared_staging.h"
 #include "test/support/catch.h"
 #include "test/support/run_shared.h"
 
@@ -125,6 +126,17 @@ TEST_CASE("no turn of the staging is written over before it has been read, whate
       run_shared(ranks, body, std::chrono::seconds(20), {}, cores);
       INFO(ranks << " ranks, " << cores << " cores");
       CHECK(wrong == 0);
+    }
+  }
+}
+
+TEST_CASE("a segment has a line for every rank, however many there are", "[arena]") {
+  for (int ranks = 2; ranks <= 2000; ++ranks) {
+    for (const int cores : {1, ranks}) {
+      const size_t ring = SharedArena::world_ring(ranks, cores), segment = ring / (cores < ranks ? 2 : 8);
+      if (segment < SharedStaging::kLine * static_cast<size_t>(ranks) || segment % SharedStaging::kLine != 0) {
+        FAIL(ranks << " ranks, " << cores << " cores: a ring of " << ring);
+      }
     }
   }
 }
