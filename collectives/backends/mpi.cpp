@@ -1,5 +1,7 @@
 #include "collectives/backends/mpi.h"
 
+#include <array>
+
 #include "collectives/asynchronous.h"
 #include "collectives/backends/same_choice.h"
 #include "collectives/backends/shared_memory.h"
@@ -7,6 +9,7 @@
 #include "collectives/transports/mpi_hosts.h"
 #include "collectives/transports/mpi_window.h"
 #include "collectives/transports/peer_memory.h"
+#include "collectives/transports/process.h"
 
 namespace ringlet {
 
@@ -36,14 +39,20 @@ CopyOnce copied_once(const SharedArena& arena, int ranks) {
 
 constexpr size_t kSpared = size_t{4} << 20;  // of the shared memory, for MPI's own files
 
-bool there_is_room(size_t bytes) { return static_cast<int64_t>(bytes + kSpared) <= shared_window_space(); }
+// How the arena is divided depends on the cores. A rank may see fewer than another one does: those of its container, or where the C
+// library means it so, those that it may run on.
+int cores_that_a_rank_sees(Communicator& messages) {
+  std::array<int32_t, 1> cores = {cores_of_this_host()};
+  messages.all_reduce(cores, ReduceOp::Max);
+  return cores[0];
+}
 
 // `messages` are the ranks of one host.
-std::unique_ptr<Communicator> share_memory(std::unique_ptr<Communicator> messages, const MpiOptions& options) {
+std::unique_ptr<Communicator> share_memory(std::unique_ptr<Communicator> messages, const MpiOptions& options, int cores) {
   const int ranks = messages->size();
   const SharedArena arena(
-      allocate_shared_window(SharedArena::world_bytes(ranks, options.arena_bytes)), ranks, [] { return !mpi_finished(); },
-      options.arena_bytes);
+      allocate_shared_window(SharedArena::world_bytes(ranks, options.arena_bytes, cores)), ranks,
+      [] { return !mpi_finished(); }, options.arena_bytes, cores);
   if (messages->rank() == 0) {
     arena.prepare();
   }
@@ -64,8 +73,9 @@ std::unique_ptr<Communicator> make_by_hosts(std::unique_ptr<PointToPoint> net, c
     return make_p2p(std::move(net), "mpi", algorithms);
   }
   Hosts hosts = make_hosts(*net, map, "mpi", algorithms, [&](std::unique_ptr<Communicator> inside) {
-    const bool room = there_is_room(SharedArena::world_bytes(inside->size(), 0));
-    return room ? share_memory(std::move(inside), {.deadline = options.deadline}) : std::move(inside);
+    const int cores = cores_that_a_rank_sees(*inside);
+    const bool room = shared_windows_fit(SharedArena::world_bytes(inside->size(), 0, cores) + kSpared);
+    return room ? share_memory(std::move(inside), {.deadline = options.deadline}, cores) : std::move(inside);
   });
   return make_p2p(std::move(net), "mpi", algorithms, "world", std::move(hosts));
 }
@@ -103,12 +113,13 @@ std::unique_ptr<Communicator> make_transport(MpiTransport transport, const MpiOp
     return make_by_hosts(std::move(net), options, algorithms);
   }
   std::unique_ptr<Communicator> messages = make_p2p(std::move(net), "mpi", algorithms);
-  const size_t bytes = SharedArena::world_bytes(messages->size(), options.arena_bytes);
-  const bool fits = there_is_room(bytes);
+  const int cores = cores_that_a_rank_sees(*messages);
+  const size_t bytes = SharedArena::world_bytes(messages->size(), options.arena_bytes, cores) + kSpared;
+  const bool fits = shared_windows_fit(bytes);
   check(fits || transport != MpiTransport::SharedMemory,
-        "transport: shm needs {} MB in /dev/shm, which has {} left; give it more, or take auto or mpi", (bytes + kSpared) >> 20,
+        "transport: shm needs {} MB in /dev/shm, which has {} left; give it more, or take auto or mpi", bytes >> 20,
         shared_window_space() >> 20);
-  return fits ? share_memory(std::move(messages), options) : std::move(messages);
+  return fits ? share_memory(std::move(messages), options, cores) : std::move(messages);
 }
 
 }  // namespace

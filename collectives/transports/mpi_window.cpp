@@ -10,8 +10,17 @@
 
 namespace ringlet {
 namespace {
+
 constexpr size_t kPage = 4096;
+
+// MPI takes windows from the file system for shared memory, and answers one that does not fit with an internal error.
+int64_t space_here() {
+  struct statvfs found {};
+  return statvfs("/dev/shm", &found) == 0 ? static_cast<int64_t>(found.f_bavail) * static_cast<int64_t>(found.f_frsize)
+                                          : INT64_MAX;
 }
+
+}  // namespace
 
 bool all_on_one_host() {
   int size = 0;
@@ -21,13 +30,16 @@ bool all_on_one_host() {
   return least == size;
 }
 
-// MPI takes windows from the file system for shared memory, and answers one that does not fit with an internal error.
 int64_t shared_window_space() {
-  struct statvfs found {};
-  int64_t space = statvfs("/dev/shm", &found) == 0 ? static_cast<int64_t>(found.f_bavail) * static_cast<int64_t>(found.f_frsize)
-                                                   : INT64_MAX;
+  int64_t space = space_here();
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, &space, 1, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD), "MPI_Allreduce");
   return space;
+}
+
+bool shared_windows_fit(size_t bytes) {
+  int fits = static_cast<int64_t>(bytes) <= space_here() ? 1 : 0;
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &fits, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD), "MPI_Allreduce");
+  return fits != 0;
 }
 
 std::shared_ptr<std::byte> allocate_shared_window(size_t bytes) {
