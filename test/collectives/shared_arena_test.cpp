@@ -2,6 +2,10 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <memory>
+#include <new>
+#include <utility>
+#include <vector>
 
 #include "collectives/transports/shared_heap.h"
 #include "collectives/transports/shared_staging.h"
@@ -127,6 +131,40 @@ TEST_CASE("no turn of the staging is written over before it has been read, whate
       INFO(ranks << " ranks, " << cores << " cores");
       CHECK(wrong == 0);
     }
+  }
+}
+
+TEST_CASE("a turn of the ring leaves alone what others may still read: three turns, or one where cores are shared", "[arena]") {
+  for (const int cores : {1, 2}) {
+    constexpr std::align_val_t kPage{4096};
+    const std::shared_ptr<std::byte> memory(
+        static_cast<std::byte*>(::operator new(SharedArena::world_bytes(2, 0, cores), kPage)),
+        [](std::byte* block) { ::operator delete(block, kPage); });
+    const SharedArena arena(
+        memory, 2, [] { return true; }, 0, cores);
+    arena.prepare();
+    SharedStaging staging(arena, 0, 2, std::chrono::seconds(1));
+    std::vector<std::pair<size_t, size_t>> turns;  // begin and end, the last one at the back
+    int written_over = 0, outside = 0;
+    uint32_t random = 1;
+    for (int k = 0; k < 20000; ++k) {
+      random = random * 1664525 + 1013904223;
+      const size_t any = (random >> 8) % staging.segment() + 1;
+      const size_t bytes = random % 3 == 0 ? staging.segment() : random % 3 == 1 ? any : any % 4096 + 1;
+      const size_t begin = staging.next(bytes), end = begin + bytes;
+      outside += end <= arena.ring() && begin % SharedStaging::kLine == 0 ? 0 : 1;
+      for (const auto& [first, last] : turns) {
+        written_over += begin < last && first < end ? 1 : 0;
+      }
+      turns.emplace_back(begin, end);
+      if (turns.size() > (staging.core_for_each() ? 3 : 1)) {
+        turns.erase(turns.begin());
+      }
+    }
+    INFO(cores << " cores");
+    CHECK(staging.core_for_each() == (cores == 2));
+    CHECK(written_over == 0);
+    CHECK(outside == 0);
   }
 }
 
