@@ -23,7 +23,8 @@ MpiTransport mpi_transport_named(std::string_view name) {
 
 namespace {
 
-// What is read where it is, as measured (docs/shared_memory.md, "Near and far"): below, two copies are faster.
+// What is read where it is, as measured (docs/shared_memory.md, "Near and far"): below, two copies are faster. Where nobody knows how far
+// cores are, they are taken for near: to be wrong about that costs less.
 CopyOnce copied_once(const SharedArena& arena, int ranks) {
   constexpr double kFarNs = 250;
   constexpr size_t kKB = size_t{1} << 10, kMB = kKB << 10;

@@ -13,11 +13,12 @@ using Clock = std::chrono::steady_clock;
 
 constexpr uint32_t kThrows = 201, kOver = UINT32_MAX;  // put away: higher than any number of a throw
 constexpr std::chrono::milliseconds kLimit(10), kPatience(1000);
+constexpr double kAwayNs = 10'000;  // a throw that took longer waited for a core, not for a line
 
 // The ball is thrown to rank r with an odd number, and thrown back with the next even one.
 uint32_t first_throw_to(int r) { return static_cast<uint32_t>(r) * 2 * kThrows + 1; }
 
-// 0 where no ball came back.
+// 0 where no ball came back, or none as fast as a line goes.
 double play(std::atomic<uint32_t>& ball, int r, Clock::time_point limit) {
   std::vector<double> times;
   auto before = Clock::now();
@@ -27,12 +28,17 @@ double play(std::atomic<uint32_t>& ball, int r, Clock::time_point limit) {
     while (ball.load() == thrown && Clock::now() < limit) {
     }
     const auto now = Clock::now();
-    times.push_back(std::chrono::duration<double, std::nano>(now - before).count());
+    if (const double ns = std::chrono::duration<double, std::nano>(now - before).count(); ns < kAwayNs) {
+      times.push_back(ns);
+    }
     before = now;
+  }
+  if (times.empty()) {
+    return 0;
   }
   const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
   std::nth_element(times.begin(), middle, times.end());
-  return times.empty() ? 0 : *middle;
+  return *middle;
 }
 
 void play_along(std::atomic<uint32_t>& ball, int rank, Clock::time_point limit) {

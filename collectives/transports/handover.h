@@ -9,8 +9,8 @@
 namespace ringlet {
 
 /// (all, before the first phase, with a core each) Nanoseconds there and back, the median of many between rank 0 and the rank that is
-/// farthest from it. Takes some 50 us for each rank, 10 ms at most; where a core is taken away, what came of it until then. All
-/// ranks know it after they have next met.
+/// farthest from it. Takes some 50 us for each rank, 10 ms at most. Where others want the cores, what came of it between; 0 where
+/// nothing did, for a wait for a core says nothing of how far it is. All ranks know it after they have next met.
 void measure_handover(const SharedArena& arena, int rank, int ranks);
 
 }  // namespace ringlet

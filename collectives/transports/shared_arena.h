@@ -47,7 +47,7 @@ struct alignas(64) SharedHead {
   SharedCounter sleepers{};
   SharedCounter left{};                    // ranks that will not come back
   SharedCounter ball{};                    // thrown to and fro, once (handover.h)
-  std::atomic<double> handover_ns{0};      // how long that took; 0: nobody has looked
+  std::atomic<double> handover_ns{0};      // how long that took; 0: nobody knows
   std::array<SharedCounter, 4> arrived{};  // at phase t: arrived[t mod 4]; nobody is four phases ahead of anybody
 };
 

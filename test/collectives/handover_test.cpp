@@ -1,11 +1,13 @@
 // A line of memory thrown between cores: a time comes of it, and nobody waits for who does not play.
 #include "collectives/transports/handover.h"
 
+#include <atomic>
 #include <chrono>
 #include <new>
 #include <thread>
 #include <vector>
 
+#include "collectives/transports/process.h"
 #include "test/support/catch.h"
 
 using namespace ringlet;  // NOLINT(google-build-using-namespace)
@@ -24,20 +26,36 @@ SharedArena arena_of(int ranks) {
 }  // namespace
 
 TEST_CASE("all ranks know how long a line takes to another core and back", "[handover]") {
-  for (const int ranks : {2, 3}) {
-    const SharedArena arena = arena_of(ranks);
-    std::vector<std::thread> threads;
-    for (int r = 0; r < ranks; ++r) {
-      threads.emplace_back([&, r] { measure_handover(arena, r, ranks); });
-    }
-    for (std::thread& one : threads) {
-      one.join();
-    }
-    const double ns = arena.head().handover_ns.load();
-    INFO(ranks << " ranks, " << ns << " ns");
-    CHECK(ns > 1);
-    CHECK(ns < 2e7);  // the limit, and a core that was taken away
+  if (cores_of_this_process() < 2) {
+    WARN("one core");
+    return;
   }
+  double ns = 0;
+  for (int attempt = 0; attempt < 200 && ns == 0; ++attempt) {  // others may want the cores
+    const SharedArena arena = arena_of(2);
+    std::thread other([&] { measure_handover(arena, 1, 2); });
+    measure_handover(arena, 0, 2);
+    other.join();
+    ns = arena.head().handover_ns.load();
+  }
+  CHECK(ns > 1);
+  CHECK(ns < 10'000);
+}
+
+TEST_CASE("a wait for a core is not taken for a long way", "[handover]") {
+  const SharedArena arena = arena_of(2);
+  std::atomic<uint32_t>& ball = arena.head().ball.value;
+  std::thread away([&] {  // throws back after a millisecond
+    for (uint32_t seen = 0; seen != UINT32_MAX; seen = ball.load()) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      if (seen % 2 == 1) {
+        ball.compare_exchange_strong(seen, seen + 1);
+      }
+    }
+  });
+  measure_handover(arena, 0, 2);
+  away.join();
+  CHECK(arena.head().handover_ns.load() == 0);
 }
 
 TEST_CASE("a rank that does not throw the ball back is not waited for", "[handover]") {
@@ -45,7 +63,7 @@ TEST_CASE("a rank that does not throw the ball back is not waited for", "[handov
   const auto start = std::chrono::steady_clock::now();
   measure_handover(arena, 0, 2);
   CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(2));
-  CHECK(arena.head().handover_ns.load() > 0);
+  CHECK(arena.head().handover_ns.load() == 0);
 }
 
 TEST_CASE("a rank that comes when the ball has been put away does not wait for it", "[handover]") {
