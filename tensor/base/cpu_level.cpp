@@ -16,8 +16,9 @@ namespace {
 using ringlet::CpuFeature;
 using ringlet::kCpuFeatures;
 
-constexpr int kDeviceNotAvailable = 7;
+constexpr int kUsage = 2, kDeviceNotAvailable = 7;
 constexpr int kEveryLevel = 9;
+const char* const kLevels[] = {"x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4"};
 
 struct Line {
   char text[512];
@@ -50,12 +51,26 @@ bool has(const CpuFeature& feature) {
   return (answer[feature.reg] >> feature.bit & 1U) != 0 && (saved_state() & feature.saved_state) == feature.saved_state;
 }
 
+[[noreturn]] void end(const Line& line, int code) {
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.text, line.size);
+  _exit(code);
+}
+
 int pretended_level() {
   const char* name = getenv("RINGLET_PRETEND_CPU");
-  if (name == nullptr || strncmp(name, "x86-64", 6) != 0) {
+  if (name == nullptr || *name == '\0') {
     return kEveryLevel;
   }
-  return strncmp(name + 6, "-v", 2) == 0 ? name[8] - '0' : 1;
+  for (int i = 0; i < 4; ++i) {
+    if (strcmp(name, kLevels[i]) == 0) {
+      return i + 1;
+    }
+  }
+  Line line = {};
+  line.append("ringlet: RINGLET_PRETEND_CPU: takes x86-64, x86-64-v2, x86-64-v3 or x86-64-v4, got '");
+  line.append(name);
+  line.append("'\n");
+  end(line, kUsage);
 }
 
 }  // namespace
@@ -80,12 +95,10 @@ __attribute__((constructor(101))) void ringlet_require_cpu_level() {
   if (able) {
     return;
   }
-  const char* const levels[] = {"x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4"};
   line.append(", which this CPU does not have: configure with -DRINGLET_ARCH=");
-  line.append(levels[level - 1]);
+  line.append(kLevels[level - 1]);
   line.append(" and build again\n");
-  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.text, line.size);
-  _exit(kDeviceNotAvailable);
+  end(line, kDeviceNotAvailable);
 }
 
 #else

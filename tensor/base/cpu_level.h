@@ -6,5 +6,6 @@
 /// stderr (what is missing, and the RINGLET_ARCH to build with) and ends the process with exit code 7, device not
 /// available: no caller exists yet that could be told in another way.
 ///
-/// RINGLET_PRETEND_CPU=x86-64 (or x86-64-v2, -v3, -v4) in the environment takes away what that level lacks, for tests.
+/// RINGLET_PRETEND_CPU=x86-64 (or x86-64-v2, -v3, -v4) in the environment takes away what that level lacks, for tests; anything
+/// else in it is refused with exit code 2.
 extern "C" void ringlet_require_cpu_level();
