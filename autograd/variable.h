@@ -30,6 +30,8 @@ class Var {
   bool is_leaf() const;
   /// Two handles of one variable.
   bool same_as(const Var& other) const { return state_ == other.state_; }
+  /// What is the same of two variables that are the same: a key for maps.
+  const void* identity() const { return state_.get(); }
 
   // Leaves only; anything else is an Error.
   /// ∂L/∂this as accumulated since it was last cleared; undefined when nothing came.

@@ -1,6 +1,7 @@
 #include "nn/module.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "autograd/hooks.h"
 
@@ -16,14 +17,16 @@ struct Module::Registry {
   std::vector<NamedBuffer> buffers;
 
   void add(const std::string& name, const Var& var) {
-    const auto first =
-        std::find_if(parameters.begin(), parameters.end(), [&](const NamedParameter& known) { return known.var.same_as(var); });
-    if (first == parameters.end()) {
+    const auto [first, is_new] = place_.try_emplace(var.identity(), parameters.size());
+    if (is_new) {
       parameters.push_back({name, var});
     } else {
-      tied.emplace_back(name, first->name);
+      tied.emplace_back(name, parameters[first->second].name);
     }
   }
+
+ private:
+  std::unordered_map<const void*, size_t> place_{};  // in `parameters`
 };
 
 namespace {
