@@ -69,7 +69,7 @@ std::vector<int64_t> complete_steps(const std::string& dir) {
 std::optional<FoundCheckpoint> find_latest(const std::string& dir) {
   const std::string pointed = pointed_name(dir);
   if (step_of_name(pointed) >= 0 && is_complete(fs::path(dir) / pointed)) {
-    return FoundCheckpoint{dir + "/" + pointed, {}};
+    return FoundCheckpoint{(fs::path(dir) / pointed).string(), {}};
   }
   const std::vector<int64_t> steps = complete_steps(dir);
   if (steps.empty()) {
@@ -78,8 +78,8 @@ std::optional<FoundCheckpoint> find_latest(const std::string& dir) {
   const std::string highest = checkpoint_name(steps.back());
   const std::string fault =
       pointed.empty() ? "is missing or empty" : message("names '{}', which is no complete checkpoint", pointed);
-  return FoundCheckpoint{dir + "/" + highest,
-                         message("{}/latest {}; {} is the highest step that is complete", dir, fault, highest)};
+  return FoundCheckpoint{(fs::path(dir) / highest).string(), message("{} {}; {} is the highest step that is complete",
+                                                                     (fs::path(dir) / "latest").string(), fault, highest)};
 }
 
 void require_same_run(const std::string& dir, const std::string& run, int64_t step) {
