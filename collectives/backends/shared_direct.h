@@ -1,7 +1,8 @@
 // Collectives that read the buffers of the other ranks where they are, and copy nothing in.
 //
 // Two phases whatever the size: all are here, all are done. Buffers in the arena are read and written by everybody: memory sees each
-// input read once and each output written once. What only moves can be read in its rank's own memory too (peer_memory.h).
+// input read once and each output written once. What only moves, and an all_reduce, can be read in the memory of its rank too
+// (peer_memory.h). An all_reduce in which nobody writes into the output of another has a third phase, when all have reduced their chunk.
 #pragma once
 
 #include "collectives/call.h"

@@ -6,13 +6,14 @@
 // has one or two phases, and between arriving at a phase and waiting for it a rank goes on with the next segment.
 //
 // Bytes that a rank copies, P ranks, s bytes:          in              reduced       out            phases per segment
-//   all_reduce, reduce, short                           s               P·s           –              1
+//   all_reduce, reduce, short or between two            s               P·s           –              1
 //   all_reduce, reduce (out at the root)                s·(P−1)/P       s             s·(P−1)/P      2, pipelined
 //   reduce_scatter (s the whole)                        s·(P−1)/P       s             –              1
 //   all_gather, gather (s the whole)                    s/P             –             s              1
 //   all_to_all                                          s·(P−1)/P       –             s              1
 //   broadcast, scatter (s the whole)                    s at the root   –             the rest       1
-// Without copies in, and with two phases in all, go buffers in the arena, and long ones that only move (shared_direct.h).
+// Without copies in, and with two or three phases in all, go buffers in the arena, and long ones that may be read where they are
+// (shared_direct.h).
 #pragma once
 
 #include <chrono>

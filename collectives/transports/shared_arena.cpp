@@ -64,10 +64,12 @@ void SharedSeat::arrive(uint32_t phase, int core) {
   arrival.store(uint64_t{phase} << 32 | static_cast<uint32_t>(core), std::memory_order_relaxed);
 }
 
+bool SharedSeat::late(uint32_t phase) const {
+  return static_cast<int32_t>(static_cast<uint32_t>(arrival.load(std::memory_order_relaxed) >> 32) - phase) < 0;
+}
+
 bool SharedSeat::late_on(int core, uint32_t phase) const {
-  const uint64_t last = arrival.load(std::memory_order_relaxed);
-  return static_cast<uint32_t>(last) == static_cast<uint32_t>(core) &&
-         static_cast<int32_t>(static_cast<uint32_t>(last >> 32) - phase) < 0;
+  return static_cast<uint32_t>(arrival.load(std::memory_order_relaxed)) == static_cast<uint32_t>(core) && late(phase);
 }
 
 bool SharedSeat::dead() const {

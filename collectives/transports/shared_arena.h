@@ -33,7 +33,9 @@ struct alignas(64) SharedSeat {
   bool dead() const;
   bool makes(const Fingerprint& one) const;
   void arrive(uint32_t phase, int core);
-  /// Has not arrived at `phase` yet, and was on `core` when it arrived last.
+  /// Has not arrived at `phase` yet.
+  bool late(uint32_t phase) const;
+  /// The same, and was on `core` when it arrived last.
   bool late_on(int core, uint32_t phase) const;
 };
 

@@ -112,7 +112,7 @@ void SharedPhases::wait_looking(uint32_t phase, int expected) {
       case Patience::Next::Sleep:
         since = since == Clock::time_point() ? Clock::now() : since;
         require_unbroken();
-        look_after_peers(Clock::now() - since);
+        look_after_peers(phase, Clock::now() - since);
         sleep(phase);
     }
   } while (!over(phase));
@@ -154,7 +154,7 @@ void SharedPhases::sleep(uint32_t phase) const {
 
 // One who leaves looks for those who wait after saying so, and one who waits looks for those who have left after saying so: one
 // of the two sees the other.
-void SharedPhases::look_after_peers(Clock::duration waited) {
+void SharedPhases::look_after_peers(uint32_t phase, Clock::duration waited) {
   for (int r = 0; r < ranks_; ++r) {
     const Standing other = arena_.seat(r).standing();
     if (gone(other) && other.call.sequence <= call_.sequence) {
@@ -167,7 +167,7 @@ void SharedPhases::look_after_peers(Clock::duration waited) {
     }
   }
   if (waited > deadline_) {
-    const int late = missing();
+    const int late = missing(phase);
     dispute(late, late < 0 ? message("not done within the deadline of {} ms", deadline_.count())
                            : message("rank {} has not come within the deadline of {} ms", late, deadline_.count()));
   }
@@ -191,10 +191,15 @@ bool SharedPhases::all_here() const {
   return head.arrived[phase_ % head.arrived.size()].value.load() >= static_cast<uint32_t>(ranks_);
 }
 
-int SharedPhases::missing() const {
+int SharedPhases::missing(uint32_t phase) const {
   for (int r = 0; r < ranks_; ++r) {
     const Standing one = arena_.seat(r).standing();
     if (one.state != State::InCall || one.call.sequence < call_.sequence) {
+      return r;
+    }
+  }
+  for (int r = 0; r < ranks_; ++r) {  // in the call, but stopped on its way through it
+    if (arena_.seat(r).late(phase)) {
       return r;
     }
   }

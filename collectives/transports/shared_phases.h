@@ -52,11 +52,11 @@ class SharedPhases {
   void require_unbroken();
   bool late_one_on_this_core(uint32_t phase) const;
   void sleep(uint32_t phase) const;
-  void look_after_peers(std::chrono::steady_clock::duration waited);
+  void look_after_peers(uint32_t phase, std::chrono::steady_clock::duration waited);
   void wake_all() const;
   void break_from(uint64_t sequence) const;
   bool all_here() const;
-  int missing() const;
+  int missing(uint32_t phase) const;
   [[noreturn]] void dispute(int peer, const std::string& complaint);
 
   SharedArena arena_;

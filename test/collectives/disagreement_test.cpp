@@ -206,11 +206,7 @@ TEST_CASE("whose call is the odd one does not matter", "[disagreement]") {
 
 // As when the last call of a rank is over but it has not run since: stopped, or without a core.
 TEST_CASE("a rank that has not run since the last call is late, and differs in nothing", "[disagreement]") {
-  constexpr std::align_val_t kPage{4096};
-  const std::shared_ptr<std::byte> view(static_cast<std::byte*>(::operator new(SharedArena::world_bytes(2), kPage)),
-                                        [](std::byte* block) { ::operator delete(block, kPage); });
-  const SharedArena arena(view, 2, [] { return true; });
-  arena.prepare();
+  const SharedArena arena = plain_arena(2);
   const Fingerprint past{.sequence = 4, .operation = Operation::Barrier}, now{.sequence = 5, .operation = Operation::Barrier};
   arena.seat(1).stand({Standing::State::InCall, past, {}});
   SharedPhases phases(arena, 0, 2, std::chrono::milliseconds(150));
@@ -223,4 +219,18 @@ TEST_CASE("a rank that has not run since the last call is late, and differs in n
   }
   CHECK(text.find("rank 1 has not come") != std::string::npos);
   CHECK(text.find("must make the same call") == std::string::npos);
+}
+
+TEST_CASE("a rank that stops on its way through a call is named", "[disagreement]") {
+  const SharedArena arena = plain_arena(3);
+  std::vector<std::unique_ptr<SharedPhases>> ranks;
+  for (int r = 0; r < 3; ++r) {
+    ranks.push_back(std::make_unique<SharedPhases>(arena, r, 3, std::chrono::milliseconds(r == 0 ? 50 : 5000)));
+    ranks.back()->announce({.sequence = 1}, {});
+  }
+  for (const auto& one : ranks) {
+    one->arrive();
+  }
+  ranks[1]->arrive();
+  CHECK_THROWS_WITH(ranks[0]->meet(), Catch::Matchers::Contains("rank 2 has not come within the deadline of 50 ms"));
 }

@@ -3,27 +3,15 @@
 
 #include <atomic>
 #include <chrono>
-#include <new>
 #include <thread>
 #include <vector>
 
 #include "collectives/transports/process.h"
 #include "test/support/catch.h"
+#include "test/support/run_shared.h"
 
-using namespace ringlet;  // NOLINT(google-build-using-namespace)
-
-namespace {
-
-SharedArena arena_of(int ranks) {
-  constexpr std::align_val_t kPage{4096};
-  const std::shared_ptr<std::byte> memory(static_cast<std::byte*>(::operator new(SharedArena::world_bytes(ranks), kPage)),
-                                          [](std::byte* block) { ::operator delete(block, kPage); });
-  SharedArena arena(memory, ranks, [] { return true; });
-  arena.prepare();
-  return arena;
-}
-
-}  // namespace
+using namespace ringlet;        // NOLINT(google-build-using-namespace)
+using namespace ringlet::test;  // NOLINT(google-build-using-namespace)
 
 TEST_CASE("all ranks know how long a line takes to another core and back", "[handover]") {
   if (cores_of_this_process() < 2) {
@@ -32,7 +20,7 @@ TEST_CASE("all ranks know how long a line takes to another core and back", "[han
   }
   double ns = 0;
   for (int attempt = 0; attempt < 200 && ns == 0; ++attempt) {  // others may want the cores
-    const SharedArena arena = arena_of(2);
+    const SharedArena arena = plain_arena(2);
     std::thread other([&] { measure_handover(arena, 1, 2); });
     measure_handover(arena, 0, 2);
     other.join();
@@ -43,7 +31,7 @@ TEST_CASE("all ranks know how long a line takes to another core and back", "[han
 }
 
 TEST_CASE("a wait for a core is not taken for a long way", "[handover]") {
-  const SharedArena arena = arena_of(2);
+  const SharedArena arena = plain_arena(2);
   std::atomic<uint32_t>& ball = arena.head().ball.value;
   std::thread away([&] {  // throws back after a millisecond
     for (uint32_t seen = 0; seen != UINT32_MAX; seen = ball.load()) {
@@ -59,7 +47,7 @@ TEST_CASE("a wait for a core is not taken for a long way", "[handover]") {
 }
 
 TEST_CASE("a rank that does not throw the ball back is not waited for", "[handover]") {
-  const SharedArena arena = arena_of(2);
+  const SharedArena arena = plain_arena(2);
   const auto start = std::chrono::steady_clock::now();
   measure_handover(arena, 0, 2);
   CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(2));
@@ -67,7 +55,7 @@ TEST_CASE("a rank that does not throw the ball back is not waited for", "[handov
 }
 
 TEST_CASE("a rank that comes when the ball has been put away does not wait for it", "[handover]") {
-  const SharedArena arena = arena_of(3);
+  const SharedArena arena = plain_arena(3);
   measure_handover(arena, 0, 3);
   for (const int late : {1, 2}) {
     const auto start = std::chrono::steady_clock::now();

@@ -9,18 +9,24 @@
 
 namespace ringlet::test {
 
+/// A prepared arena of ordinary memory.
+inline SharedArena plain_arena(int ranks, size_t heap = 0, int cores = cores_of_this_host()) {
+  constexpr std::align_val_t kPage{4096};
+  const std::shared_ptr<std::byte> memory(
+      static_cast<std::byte*>(::operator new(SharedArena::world_bytes(ranks, heap, cores), kPage)),
+      [](std::byte* block) { ::operator delete(block, kPage); });
+  SharedArena arena(
+      memory, ranks, [] { return true; }, heap, cores);
+  arena.prepare();
+  return arena;
+}
+
 /// As run_ranks, over shared memory, as on a host with so many cores; `body` owns its communicator.
 inline void run_shared(int size, const std::function<void(std::unique_ptr<Communicator>)>& body,
                        std::chrono::milliseconds deadline = std::chrono::seconds(20), const CopyOnce& copy_once = {},
                        int cores = cores_of_this_host()) {
-  constexpr std::align_val_t kPage{4096};
   constexpr size_t kHeap = size_t{8} << 20;  // for buffers, per rank
-  const std::shared_ptr<std::byte> memory(
-      static_cast<std::byte*>(::operator new(SharedArena::world_bytes(size, kHeap, cores), kPage)),
-      [](std::byte* block) { ::operator delete(block, kPage); });
-  const SharedArena arena(
-      memory, size, [] { return true; }, kHeap, cores);
-  arena.prepare();
+  const SharedArena arena = plain_arena(size, kHeap, cores);
   const auto hub = std::make_shared<MailboxHub>(size, deadline);
   run_ranks(
       size,
