@@ -121,11 +121,12 @@ std::string meeting_folder(Communicator& world) {
 std::vector<nlohmann::ordered_json> race_peers(Communicator& world, const Sizes& sizes) {
   const bool speaks = world.rank() == 0;
   if (speaks) {
+    const std::string details = world.transport_details();
     std::printf(
-        "%d ranks, transport %s (%s), fp32; us per call (median), Open MPI's best call, the floor, gloo (0: none)\n"
+        "%d ranks, transport %s%s, fp32; us per call (median), Open MPI's best call, the floor, gloo (0: none)\n"
         "%-15s %10s %-6s %11s %11s %11s %8s %11s %8s %11s %8s\n",
-        world.size(), std::string(world.transport()).c_str(), world.transport_details().c_str(), "operation", "bytes", "",
-        "ours", "p99", "Open MPI", "ratio", "floor", "of it", "gloo", "ratio");
+        world.size(), std::string(world.transport()).c_str(), details.empty() ? "" : message(" ({})", details).c_str(),
+        "operation", "bytes", "", "ours", "p99", "Open MPI", "ratio", "floor", "of it", "gloo", "ratio");
   }
   const std::string folder = meeting_folder(world);
   std::filesystem::create_directories(folder);

@@ -35,7 +35,7 @@ class DirectReduction {
       return reduce(static_cast<size_t>(r_) * n, {static_cast<T*>(call_.out.data), n});
     }
     const bool in_caches = SharedStaging::stays_in_caches(call_.in.bytes() * static_cast<size_t>(P_));
-    const bool fetches = call_.operation == Operation::AllReduce && in_caches && shared_.core_for_each();
+    const bool fetches = call_.operation == Operation::AllReduce && in_caches && shared_.arena().core_for_each();
     fetches || !all_in_arena(places_.inputs()) || !all_in_arena(places_.outputs()) ? fetch() : push();
   }
 

@@ -28,7 +28,7 @@ class SharedReduction {
     if (call_.operation == Operation::ReduceScatter || call_.operation == Operation::ReduceScatterV) {
       return to_owners();
     }
-    const bool few = P_ == 2 && shared_.core_for_each() && SharedStaging::stays_in_caches(2 * in_.size_bytes());
+    const bool few = P_ == 2 && shared_.goes_round() && SharedStaging::stays_in_caches(2 * in_.size_bytes());
     in_.size_bytes() <= kShort || few ? each_for_itself() : in_chunks();
   }
 

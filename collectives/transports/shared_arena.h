@@ -56,7 +56,7 @@ struct alignas(64) SharedHead {
 /// A view of the memory; `memory` keeps it mapped.
 class SharedArena {
  public:
-  /// What each rank has for arenas of parts of the group, and how long segments are there.
+  /// What each rank has for arenas of parts of the group, and how long a ring of staging is there.
   static size_t room_bytes(int ranks);
   static constexpr size_t kPartRing = size_t{128} << 10;
 

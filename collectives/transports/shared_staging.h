@@ -7,7 +7,8 @@
 //                     cache, and the next write to it must first fetch it back, at a quarter of the speed. Once round the ring is
 //                     more than a core's own caches hold: by then the other one has let go of it.
 //   To and fro.       Two halves take turns, and only one may be under way when the next begins. It is for ranks that share cores:
-//                     what they have just used is in the cache of the core, whoever's it was.
+//                     what they have just used is in the cache of the core, whoever's it was. So are the rings of parts of a
+//                     group, which are too short to go round.
 #pragma once
 
 #include <cerrno>
@@ -29,7 +30,7 @@ class SharedStaging {
         peers_(arena, rank),
         rank_(rank),
         ranks_(ranks),
-        round_(arena.core_for_each()),
+        round_(arena.core_for_each() && arena.ring() > SharedArena::kPartRing),
         ring_(arena.ring()) {
     arena.map_staging();
   }
@@ -40,8 +41,8 @@ class SharedStaging {
   int size() const { return ranks_; }
   /// Bytes that a rank can show at a time.
   size_t segment() const { return ring_ / (round_ ? 8 : 2); }
-  /// The ranks have a core each. Then two turns more may be begun before all have read of one.
-  bool core_for_each() const { return round_; }
+  /// Two turns more may be begun before all have read of one.
+  bool goes_round() const { return round_; }
 
   static constexpr size_t kLine = 64;
   static size_t whole_lines(size_t bytes) { return (bytes + kLine - 1) / kLine * kLine; }
@@ -103,6 +104,7 @@ class SharedStaging {
 
  private:
   static constexpr size_t kCached = size_t{16} << 20;
+
   template <typename T>
   T* at(int r, Turn turn) const {
     return reinterpret_cast<T*>(phases_.arena().staging(r) + turn);

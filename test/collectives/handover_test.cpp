@@ -4,7 +4,6 @@
 #include <atomic>
 #include <chrono>
 #include <thread>
-#include <vector>
 
 #include "collectives/transports/process.h"
 #include "test/support/catch.h"

@@ -3,7 +3,7 @@
 #include <atomic>
 #include <cstring>
 #include <memory>
-#include <new>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -136,13 +136,7 @@ TEST_CASE("no turn of the staging is written over before it has been read, whate
 
 TEST_CASE("a turn of the ring leaves alone what others may still read: three turns, or one where cores are shared", "[arena]") {
   for (const int cores : {1, 2}) {
-    constexpr std::align_val_t kPage{4096};
-    const std::shared_ptr<std::byte> memory(
-        static_cast<std::byte*>(::operator new(SharedArena::world_bytes(2, 0, cores), kPage)),
-        [](std::byte* block) { ::operator delete(block, kPage); });
-    const SharedArena arena(
-        memory, 2, [] { return true; }, 0, cores);
-    arena.prepare();
+    const SharedArena arena = plain_arena(2, 0, cores);
     SharedStaging staging(arena, 0, 2, std::chrono::seconds(1));
     std::vector<std::pair<size_t, size_t>> turns;  // begin and end, the last one at the back
     int written_over = 0, outside = 0;
@@ -157,15 +151,24 @@ TEST_CASE("a turn of the ring leaves alone what others may still read: three tur
         written_over += begin < last && first < end ? 1 : 0;
       }
       turns.emplace_back(begin, end);
-      if (turns.size() > (staging.core_for_each() ? 3 : 1)) {
+      if (turns.size() > (staging.goes_round() ? 3 : 1)) {
         turns.erase(turns.begin());
       }
     }
     INFO(cores << " cores");
-    CHECK(staging.core_for_each() == (cores == 2));
+    CHECK(staging.goes_round() == (cores == 2));
     CHECK(written_over == 0);
     CHECK(outside == 0);
   }
+}
+
+TEST_CASE("the ring of a part goes to and fro, also with a core for each", "[arena]") {
+  const SharedArena world = plain_arena(2, 0, 2), part = world.part(world.room(0), 2);
+  part.prepare();
+  SharedStaging staging(part, 0, 2, std::chrono::seconds(1));
+  CHECK(part.core_for_each());
+  CHECK(!staging.goes_round());
+  CHECK(staging.segment() == SharedArena::kPartRing / 2);
 }
 
 TEST_CASE("a segment has a line for every rank, however many there are", "[arena]") {

@@ -51,6 +51,7 @@ inline void run_shared_apart(int size, const std::function<void(Communicator&)>&
 /// What can be read in the memory of its rank is, however short.
 inline const CopyOnce kReadAll{.broadcasts_from = 1, .moves_from = 1, .reduces_from = 1};
 
+/// As run_shared, and what can be is read in the memory of its rank.
 inline void run_reading(int size, const std::function<void(Communicator&)>& body,
                         std::chrono::milliseconds deadline = std::chrono::seconds(20)) {
   run_shared(size, std::function([&](std::unique_ptr<Communicator> world) { body(*world); }), deadline, kReadAll);

@@ -29,7 +29,8 @@ struct Contestant {
   std::function<void(int64_t)> run{};  // the i-th call of the batch
 };
 
-/// In turns, in an order that changes. `seconds` is for each of them. `world` meets before and after every batch; all ranks are on one host and share its clock.
+/// In turns, in an order that changes. `seconds` is for each of them. `world` meets before and after every batch; all ranks are on
+/// one host and share its clock.
 std::vector<Figures> race(Communicator& world, const Case& one, double seconds, const std::vector<Contestant>& contestants);
 
 }  // namespace ringlet
