@@ -109,7 +109,7 @@ class Communicator {
   void barrier(CallSite site = CallSite::here());
 
   /// A message to another rank; meets the `recv` with the same tag (0 … 32,000), in the order sent. May wait for that `recv`.
-  /// A `recv` of another size is a CommError on the receiver.
+  /// A `recv` of another count or dtype is a CommError on the receiver, and so is what it calls after it.
   void send(ConstBuffer data, int dest, int tag = 0, CallSite site = CallSite::here());
   void recv(Buffer data, int source, int tag = 0, CallSite site = CallSite::here());
   /// Both at once, so that a ring of ranks cannot wait in a circle. Sizes and dtypes are each message's own.

@@ -33,7 +33,7 @@ CopyOnce copied_once(const SharedArena& arena, int ranks) {
     return {.broadcasts_from = 64 * kKB, .moves_from = 64 * kKB, .reduces_from = 128 * kKB};
   }
   if (ranks == 2 && arena.core_for_each()) {
-    return {.broadcasts_from = 512 * kKB, .moves_from = 128 * kKB, .reduces_from = 512 * kKB, .reduces_to = 8 * kMB};
+    return {.broadcasts_from = 256 * kKB, .moves_from = 128 * kKB, .reduces_from = 512 * kKB, .reduces_to = 8 * kMB};
   }
   return {.broadcasts_from = 64 * kKB, .moves_from = 64 * kKB};
 }

@@ -1,6 +1,9 @@
 #include "collectives/backends/p2p.h"
 
 #include <algorithm>
+#include <array>
+#include <optional>
+#include <span>
 #include <utility>
 
 #include "collectives/algorithms/dissemination.h"
@@ -31,12 +34,12 @@ class P2pCommunicator final : public Communicator {
   void look_after_peers() override { net_->look_after_peers(); }
 
   void run(const Call& call) override {
-    check_host_memory(call, name_);
+    require_ready(call);
     if (size() == 1) {
       return run_alone(call);
     }
     if (!is_collective(call.operation)) {
-      return start_message(call).wait();
+      return Message(*this, call).wait();
     }
     net_->announce(fingerprint_of(call, group_hash_), text_of(call.site));
     goes_by_hosts(call) ? run_by_hosts(call) : run_collective(*net_, call, algorithms_);
@@ -48,7 +51,8 @@ class P2pCommunicator final : public Communicator {
       run(call);
       return {};
     }
-    return Work(std::make_unique<Message>(*this, call, start_message(call)));
+    require_ready(call);
+    return Work(std::make_unique<Message>(*this, call));
   }
 
  private:
@@ -73,33 +77,62 @@ class P2pCommunicator final : public Communicator {
     }
   }
 
+  void require_ready(const Call& call) const {
+    check_host_memory(call, name_);
+    if (refused_) {
+      throw *refused_;
+    }
+  }
+
+  // What a message is of goes before it: bytes alone would not tell four f32 from four i32.
+  struct Envelope {
+    int64_t count = 0;
+    int64_t dtype = 0;
+    bool operator==(const Envelope&) const = default;
+    std::string text() const { return message("{} of {}", count, static_cast<DType>(dtype)); }
+  };
+  static Envelope envelope_of(const ConstBuffer& buffer) { return {buffer.count, static_cast<int64_t>(buffer.dtype)}; }
+
   // A message on its way, whose errors name the call.
   class Message final : public Work::Pending {
    public:
-    Message(const P2pCommunicator& owner, const Call& call, Work work) : owner_(owner), call_(call), work_(std::move(work)) {}
+    Message(P2pCommunicator& owner, const Call& call) : owner_(owner), call_(call), sent_(envelope_of(call.in)) {
+      const std::array<Outgoing, 2> out{{{call.peer, std::as_bytes(std::span(&sent_, 1))}, {call.peer, bytes_of(call.in)}}};
+      const std::array<Incoming, 2> in{
+          {{source(), std::as_writable_bytes(std::span(&got_, 1))}, {source(), bytes_of(call.out)}}};
+      work_ = owner.net_->start_transfer({out.data(), sends() ? out.size() : 0}, {in.data(), receives() ? in.size() : 0},
+                                         PointToPoint::kCollectiveTag + 1 + call.tag);
+    }
     bool done() override { return work_.done(); }
     void wait() override {
       try {
         work_.wait();
+        if (receives() && got_ != envelope_of(call_.out)) {
+          refuse();
+        }
       } catch (const CommError& error) {
         throw owner_.during(call_, error);
       }
     }
 
    private:
-    const P2pCommunicator& owner_;
-    Call call_;
-    Work work_;
-  };
+    bool sends() const { return call_.operation != Operation::Recv; }
+    bool receives() const { return call_.operation != Operation::Send; }
+    int source() const { return call_.operation == Operation::Exchange ? call_.source : call_.peer; }
+    void refuse() {
+      owner_.refused_ =
+          CommError({.rank = owner_.rank(), .size = owner_.size(), .peer = source()},
+                    message("a message must have the count and dtype that its receiver expects, got {} from rank {} "
+                            "where {} are expected",
+                            got_.text(), source(), envelope_of(call_.out).text()));
+      throw *owner_.refused_;
+    }
 
-  Work start_message(const Call& call) {
-    check_host_memory(call, name_);
-    const int tag = PointToPoint::kCollectiveTag + 1 + call.tag;
-    const Outgoing out{call.peer, bytes_of(call.in)};
-    const Incoming in{call.operation == Operation::Exchange ? call.source : call.peer, bytes_of(call.out)};
-    const bool sends = call.operation != Operation::Recv, receives = call.operation != Operation::Send;
-    return net_->start_transfer({&out, sends ? 1U : 0U}, {&in, receives ? 1U : 0U}, tag);
-  }
+    P2pCommunicator& owner_;
+    Call call_;
+    Envelope sent_, got_{};
+    Work work_{};
+  };
 
   std::unique_ptr<Communicator> do_split(int color, int key) override {
     std::unique_ptr<PointToPoint> part = net_->split(color, key);
@@ -111,6 +144,7 @@ class P2pCommunicator final : public Communicator {
   Algorithms algorithms_;
   Hosts hosts_;
   uint64_t group_hash_;
+  std::optional<CommError> refused_{};  // a message: who does not wait for it is told by the next call
 };
 
 }  // namespace

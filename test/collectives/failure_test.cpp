@@ -145,6 +145,29 @@ TEST_CASE("a message of another size is refused by the receiver, longer or short
   }
 }
 
+TEST_CASE("a message of another dtype is refused, however many bytes it has", "[failure]") {
+  const auto body = [](auto sent, auto expected, bool waits) {
+    return told(2, [&, waits](Communicator& world) {
+      if (world.rank() == 0) {
+        return world.send(sent, 1, 7);
+      }
+      Work receiving = world.start_recv(expected, 0, 7);
+      if (waits) {
+        return receiving.wait();
+      }
+      receiving = Work();  // its error comes with the next call
+      world.recv(expected, 0, 7);
+    });
+  };
+  using F32 = std::vector<float>;
+  for (const bool waits : {true, false}) {
+    const std::string text = body(F32(4), std::vector<int32_t>(4), waits)[1];
+    CHECK(text.find("got 4 of f32 from rank 0 where 4 of i32 are expected") != std::string::npos);
+    CHECK(text.find("recv #") == 0);
+    CHECK(body(F32(4), std::vector<double>(2), waits)[1].find("got 4 of f32 from rank 0 where 2 of f64") != std::string::npos);
+  }
+}
+
 TEST_CASE("who waits for a message is told of its sender, whatever the others do", "[failure]") {
   using State = Standing::State;
   const Fingerprint first{.sequence = 1}, second{.sequence = 2}, end = leaving_after(1, 0);

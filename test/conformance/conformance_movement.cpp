@@ -118,6 +118,22 @@ void messages_of_one_tag_keep_their_order(Communicator& world, Report& report) {
   report.expect(empty.done(), "work is done after wait");
 }
 
+void a_message_of_another_dtype_is_refused(Communicator& world, Report& report) {
+  const int P = world.size(), r = world.rank(), next = (r + 1) % P, prev = (r + P - 1) % P;
+  if (P == 1) {
+    return;
+  }
+  const std::unique_ptr<Communicator> part = world.split(0, r);
+  const std::vector<float> sent(4);
+  std::vector<int32_t> got(4);
+  Work sending = part->start_send(sent, next);
+  const std::string rule = message("got 4 of f32 from rank {} where 4 of i32 are expected", prev);
+  report.expect_error<CommError>(rule, [&] { part->recv(got, prev); });
+  sending.wait();
+  report.expect_error<CommError>(rule, [&] { part->send(sent, next); });  // nothing goes on after it
+  world.barrier();
+}
+
 void blocking_messages_pair_up(Communicator& world, Report& report) {
   const int r = world.rank();
   const std::vector<double> data = input_of<double>(r, 50000);
@@ -200,6 +216,7 @@ const std::vector<ConformanceCase>& movement_cases() {
       {"all_gather puts shards in rank order", gather_in_rank_order},
       {"messages match by tag", messages_match_by_tag},
       {"messages of one tag keep their order", messages_of_one_tag_keep_their_order},
+      {"a message of another dtype is refused", a_message_of_another_dtype_is_refused},
       {"blocking messages pair up", blocking_messages_pair_up},
       {"barriers follow each other", barriers_follow_each_other},
       {"split orders by key, then rank", groups_are_ordered_by_key},
