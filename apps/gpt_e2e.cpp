@@ -66,7 +66,7 @@ ExitCode gpt_e2e(TrainConfig config, Communicator& world, const Recorder& record
   Outcome outcome(description, history.records());
   outcome.guard = run.guard_state();
   outcome.stopped = saver.stopped_by() != 0;
-  outcome.memory = measure_memory(run.parallel(), config.model, run.loader(), world, config.communication.algorithms());
+  outcome.memory = measure_memory(run.parallel(), config.model, run.loader(), world);
   outcome.final_param_hash = run.parallel().parameter_hash();
   if (outcome.stopped) {
     report_stop(printer, *saver.last_saved(), config.steps);

@@ -30,6 +30,8 @@ class AsynchronousCommunicator final : public Communicator {
     }
     return moved_;
   }
+  int64_t held_bytes() const override { return inner_->held_bytes(); }
+  int64_t scratch_bytes(const Call& call) const override { return inner_->scratch_bytes(call); }
 
   void look_after_peers() override {
     if (thread_->idle()) {  // else the one who is under way does

@@ -29,6 +29,13 @@ std::string_view name_of(Operation operation) {
   return "?";
 }
 
+Call formula_call(Operation operation, int64_t elements, DType dtype, int ranks, Device device) {
+  const bool scatters = operation == Operation::ReduceScatter, gathers = operation == Operation::AllGather;
+  return {.operation = operation,
+          .in = {nullptr, gathers ? elements / ranks : elements, dtype, device},
+          .out = {nullptr, scatters ? elements / ranks : elements, dtype, device}};
+}
+
 int64_t agreed_count(const Call& call) {
   if (has_counts(call.operation)) {
     return std::accumulate(call.counts.begin(), call.counts.end(), int64_t{0});

@@ -89,6 +89,9 @@ struct Call {
   Device device() const { return operation == Operation::Recv ? out.device : in.device; }
 };
 
+/// A reduction or all_gather of `elements` in all, among `ranks`, without data: for formulas.
+Call formula_call(Operation operation, int64_t elements, DType dtype, int ranks, Device device = {});
+
 /// Throws the `Error` of a call that rank `rank` of `size` may not make.
 void check_call(const Call& call, int rank, int size);
 

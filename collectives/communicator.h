@@ -57,6 +57,14 @@ class Communicator {
   const std::string& group() const { return group_; }
   /// What the transport has sent or copied for this rank so far; nothing where it cannot tell.
   virtual std::optional<Moved> moved() const { return std::nullopt; }
+  /// Bytes of host memory that the transport holds for this rank as long as this lives.
+  virtual int64_t held_bytes() const { return 0; }
+  /// Bytes of Category::Communication that `call`, whose data are not looked at (formula_call), takes meanwhile on this rank in the memory
+  /// that its data are in: the formula, to stand beside what the allocator counts. Of reductions and all_gathers.
+  virtual int64_t scratch_bytes(const Call& call) const {
+    (void)call;
+    return 0;
+  }
   /// Where to make buffers that move without being copied into and out of the transport: memory that the ranks of a host share,
   /// WorldOptions::arena_bytes of it; ordinary memory where there is none. Outlives the communicator, not MPI.
   virtual std::shared_ptr<Arena> arena() const { return system_arena(); }

@@ -63,8 +63,9 @@ Device device_of(const std::vector<NamedParameter>& parameters) {
   return parameters.empty() ? Device{} : parameters.front().var.data().device();
 }
 
-std::vector<NamedParameter> agreed_parameters(Communicator& comm, const Module& module) {
+std::vector<NamedParameter> agreed_parameters(Communicator& comm, const Module& module, const ParallelOptions& options) {
   check_same_module(comm, module);
+  check_same_options(comm, options);
   check_parameters(module);
   return module.parameters();
 }
@@ -75,7 +76,7 @@ DataParallel::DataParallel(Module& module, LossFunction loss, Communicator& comm
     : loss_(std::move(loss)),
       comm_(comm),
       options_(options),
-      parameters_(agreed_parameters(comm, module)),
+      parameters_(agreed_parameters(comm, module, options)),
       offload_(make_offload(options, device_of(parameters_))),
       buffers_(module.buffers()),
       cut_(cut),
@@ -125,6 +126,7 @@ void DataParallel::run_optimizer(double lr) {
 }
 
 void DataParallel::make_optimizer_over(const OptimizerConfig& config, std::vector<ParamSlice> slices) {
+  check_same_optimizer(comm_, config);
   const AllocatorScope scope(offload_ != nullptr ? offload_ : Allocator::current());
   optimizer_ = make_optimizer(config, std::move(slices));
 }

@@ -90,9 +90,12 @@ class DataParallel : public Strategy {
     return (unit.parameter.padded_numel() - unit.parameter.numel()) * static_cast<int64_t>(size_of(unit.parameter.dtype()));
   }
   /// Of a strategy whose ranks compute with one unit that is always whole.
-  MemoryFormula whole_model_formula(Operation reduction, int64_t optimizer_bytes, int64_t wire_elements) const;
+  MemoryFormula whole_model_formula(int64_t optimizer_bytes) const;
   /// Fills in what of it is offloaded: the optimizer's state and `parameters`; and the gradients that the host has copies of.
   void add_offloaded(MemoryFormula& formula, int64_t parameters) const;
+  /// Of the reduction of `elements` of gradients in `group`, while so many of them travel, and of gathering what it has scattered.
+  void add_communication(MemoryFormula& formula, const Communicator& group, Operation operation, int64_t elements,
+                         int64_t travelling) const;
   /// Micro-batches, or rounds of them, of the longest step so far.
   int64_t most_rounds() const { return most_rounds_; }
 

@@ -1,4 +1,5 @@
 // What DataParallel says of its parameters between steps: norm, hash, state.
+#include <algorithm>
 #include <utility>
 
 #include "collectives/control_scope.h"
@@ -124,21 +125,29 @@ int64_t DataParallel::fixed_bytes() const {
   return bytes;
 }
 
-MemoryFormula DataParallel::whole_model_formula(Operation reduction, int64_t optimizer_bytes, int64_t wire_elements) const {
-  const Tensor& flat_parameter = unit().parameter.data();
-  const int64_t flat = flat_parameter.bytes();
+MemoryFormula DataParallel::whole_model_formula(int64_t optimizer_bytes) const {
+  const int64_t flat = unit().parameter.data().bytes();
   MemoryFormula formula{
-      .parameters = flat + fixed_bytes(),
-      .gradients = unit().gradient.copies() * flat,
-      .optimizer = optimizer_bytes,
-      .reductions = {{reduction, flat_parameter.numel(), options_.bf16_gradients ? DType::BF16 : flat_parameter.dtype(),
-                      comm_.size(), comm_.transport()}},
-      .wire = options_.bf16_gradients ? 2 * wire_elements : 0};
+      .parameters = flat + fixed_bytes(), .gradients = unit().gradient.copies() * flat, .optimizer = optimizer_bytes};
   formula.padding = padding_bytes(unit());
   formula.parameters_peak = formula.parameters_built = formula.parameters;
   formula.gradients_peak = formula.gradients;
   add_offloaded(formula, 0);
   return formula;
+}
+
+void DataParallel::add_communication(MemoryFormula& formula, const Communicator& group, Operation operation, int64_t elements,
+                                     int64_t travelling) const {
+  const Tensor& parameter = units_.front()->parameter.data();
+  const auto scratch = [&](Operation one, DType dtype) {
+    return group.scratch_bytes(formula_call(one, elements, dtype, group.size(), parameter.device()));
+  };
+  const bool rounded = options_.bf16_gradients;
+  int64_t most = scratch(operation, rounded ? DType::BF16 : parameter.dtype()) + (rounded ? 2 * travelling : 0);
+  if (operation == Operation::ReduceScatter) {
+    most = std::max(most, scratch(Operation::AllGather, parameter.dtype()));
+  }
+  formula.communication = std::max(formula.communication, most);
 }
 
 void DataParallel::add_offloaded(MemoryFormula& formula, int64_t parameters) const {

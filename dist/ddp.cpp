@@ -88,8 +88,9 @@ MemoryFormula Ddp::memory_formula() const {
     under_way += bucket.end - bucket.begin;
     largest = std::max(largest, bucket.end - bucket.begin);
   }
-  return whole_model_formula(Operation::AllReduce, kinds * unit().parameter.data().bytes(),
-                             options().overlap ? under_way : largest);
+  MemoryFormula formula = whole_model_formula(kinds * unit().parameter.data().bytes());
+  add_communication(formula, comm(), Operation::AllReduce, largest, options().overlap ? under_way : largest);
+  return formula;
 }
 
 }  // namespace ringlet

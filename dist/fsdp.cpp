@@ -150,15 +150,11 @@ MemoryFormula Fsdp::memory_formula() const {
     formula.parameters_peak += options().reshard_after_forward ? root + layers_in_flight(options().prefetch) : whole;
   }
   formula.gradients_peak = formula.gradients + whole_gradients_peak();
-  const DType dtype = options().bf16_gradients ? DType::BF16 : units().front()->parameter.dtype();
-  formula.wire = options().bf16_gradients ? 2 * (largest * cut().shards + largest) : 0;
-  const auto add = [&](Operation operation, const Communicator& group, int64_t count) {
-    formula.reductions.push_back({operation, count, dtype, group.size(), group.transport()});
-  };
   add_offloaded(formula, shards_parameters() ? shards : 0);
-  add(Operation::ReduceScatter, mesh_ == nullptr ? comm() : mesh_->along("shard"), largest * cut().shards);
+  const Communicator& shards_of = mesh_ == nullptr ? comm() : mesh_->along("shard");
+  add_communication(formula, shards_of, Operation::ReduceScatter, largest * cut().shards, largest * cut().shards + largest);
   if (mesh_ != nullptr) {
-    add(Operation::AllReduce, mesh_->along("replicate"), largest);
+    add_communication(formula, mesh_->along("replicate"), Operation::AllReduce, largest, largest);
   }
   return formula;
 }

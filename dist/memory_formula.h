@@ -2,10 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
-#include <vector>
-
-#include "collectives/call.h"
 
 namespace ringlet {
 
@@ -32,17 +28,10 @@ struct MemoryFormula {
     int64_t parameters = 0, gradients = 0, optimizer = 0;
   };
   Offloaded offloaded{};
-  /// The largest reductions of gradients, one per group of ranks: of how many elements, and over what they come.
-  struct Reduction {
-    Operation operation = Operation::AllReduce;
-    int64_t count = 0;
-    DType dtype = DType::F32;
-    int ranks = 1;
-    std::string_view transport = {};
-  };
-  std::vector<Reduction> reductions{};
   int64_t padding = 0;  // bytes of it in one copy of all units
-  int64_t wire = 0;     // copies of gradients in bf16, while they travel
+  /// At the peak of a step, in the memory that the parameters are in: what a collective takes (Communicator::scratch_bytes) and copies of
+  /// gradients in bf16 while they travel.
+  int64_t communication = 0;
 };
 
 }  // namespace ringlet

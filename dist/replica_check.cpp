@@ -1,6 +1,8 @@
 #include "dist/replica_check.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <string>
 #include <vector>
 
@@ -49,16 +51,42 @@ std::string first_difference(const std::string& first, const std::vector<std::st
                                : message("{} on rank 0, nothing more", first.substr(begin, first.find('\n', begin) - begin));
 }
 
-}  // namespace
+// The shortest text that no other number has.
+std::string exact(double number) {
+  std::array<char, 32> text{};
+  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), number).ptr};
+}
 
-void check_same_module(Communicator& comm, const Module& module) {
-  const std::vector<std::string> mine = describe(module);
+void check_same_lines(Communicator& comm, const char* rule, const std::vector<std::string>& mine) {
   if (same_on_all_ranks(comm, hash_text(joined(mine)))) {
     return;
   }
   const std::string difference = first_difference(broadcast_text(comm, joined(mine), 0), mine);
   const std::string first = agree_on_fault(comm, difference.empty() ? "" : message("{} on rank {}", difference, comm.rank()));
-  fail("strategy: all ranks must have the same parameters and buffers in the same order, got {}", first);
+  fail("{}, got {}", rule, first);
+}
+
+}  // namespace
+
+void check_same_module(Communicator& comm, const Module& module) {
+  check_same_lines(comm, "strategy: all ranks must have the same parameters and buffers in the same order", describe(module));
+}
+
+void check_same_options(Communicator& comm, const ParallelOptions& options) {
+  check_same_lines(
+      comm, "strategy: all ranks must have the same options",
+      {message("first bucket of {} bytes, others of {}", options.buckets.first_bytes, options.buckets.bytes),
+       message("overlap {}", options.overlap), message("reduce_every_micro_batch {}", options.reduce_every_micro_batch),
+       message("bf16_gradients {}", options.bf16_gradients), message("reshard_after_forward {}", options.reshard_after_forward),
+       message("prefetch {}", options.prefetch), message("record {}", options.record),
+       message("shard_ranks {}", options.shard_ranks)});
+}
+
+void check_same_optimizer(Communicator& comm, const OptimizerConfig& config) {
+  check_same_lines(comm, "optimizer: all ranks must have the same",
+                   {message("name {}", config.name), message("beta1 {}", exact(config.beta1)),
+                    message("beta2 {}", exact(config.beta2)), message("eps {}", exact(config.eps)),
+                    message("momentum {}", exact(config.momentum)), message("weight_decay {}", exact(config.weight_decay))});
 }
 
 }  // namespace ringlet

@@ -49,8 +49,10 @@ void Zero1::spread_state() {
 
 MemoryFormula Zero1::memory_formula() const {
   const auto kinds = static_cast<int64_t>(optimizer().state_kinds().size());
-  return whole_model_formula(Operation::ReduceScatter, (kinds + 1) * master_.bytes(),
-                             unit().parameter.padded_numel() + unit().parameter.shard_numel());
+  MemoryFormula formula = whole_model_formula((kinds + 1) * master_.bytes());
+  const int64_t whole = unit().parameter.padded_numel();
+  add_communication(formula, comm(), Operation::ReduceScatter, whole, whole + unit().parameter.shard_numel());
+  return formula;
 }
 
 }  // namespace ringlet

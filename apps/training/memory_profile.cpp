@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "collectives/algorithms/select.h"
 #include "collectives/control_scope.h"
-#include "collectives/transports/shared_arena.h"
 #include "tensor/base/allocator.h"
 
 namespace ringlet {
@@ -116,44 +114,26 @@ int64_t activation_formula(const GptConfig& model, const StepBatches& batches) {
   return peak + (batches.on_gpu ? 4 + 12 * batches.count : 8);
 }
 
-int64_t inbox_formula(const MemoryFormula::Reduction& reduction, const Algorithms& algorithms) {
-  if (reduction.ranks == 1) {
-    return 0;
-  }
-  const Call call = {.operation = reduction.operation, .in = {nullptr, reduction.count, reduction.dtype}};
-  return scratch_of(call.operation, select(call, reduction.ranks, algorithms),
-                    {call.in.count, static_cast<int64_t>(size_of(reduction.dtype)), reduction.ranks});
+int64_t communication_formula(const MemoryFormula& strategy, const Communicator& world, bool on_gpu) {
+  const int64_t doubles = world.scratch_bytes(formula_call(Operation::AllReduce, 24, DType::F64, world.size()));
+  return on_gpu ? strategy.communication : std::max(strategy.communication, doubles) + world.held_bytes();
 }
 
-int64_t communication_formula(const std::vector<MemoryFormula::Reduction>& reductions, const Communicator& world,
-                              const Algorithms& algorithms) {
-  const bool shared = world.transport() == "shm";
-  std::vector<MemoryFormula::Reduction> all = reductions;
-  all.push_back({Operation::AllReduce, 24, DType::F64, world.size(), world.transport()});
-  int64_t inboxes = 0;
-  for (const MemoryFormula::Reduction& one : all) {
-    inboxes = std::max(inboxes, one.transport == "shm" ? 0 : inbox_formula(one, algorithms));
-  }
-  return inboxes + (shared && world.size() > 1 ? static_cast<int64_t>(SharedArena::share(world.size(), world.rank())) : 0);
-}
-
-MemoryProfile measure_memory(const Strategy& parallel, const GptConfig& model, const Loader& loader, Communicator& world,
-                             const Algorithms& algorithms) {
+MemoryProfile measure_memory(const Strategy& parallel, const GptConfig& model, const Loader& loader, Communicator& world) {
   const MemoryFormula formula = parallel.memory_formula();
   const MemoryLedger ledger = Allocator::current()->ledger();
   const MemoryBytes offloaded = offloaded_here(parallel.offloaded());
-  const MemoryRow mine = {
-      .held = held_here(offloaded),
-      .formula = {.parameters = formula.parameters_peak,
-                  .gradients = formula.gradients_peak,
-                  .optimizer = formula.optimizer,
-                  .activations_peak = activation_formula(model, batches_of(loader)),
-                  .communication = communication_formula(formula.reductions, world, algorithms) + formula.wire},
-      .offloaded = offloaded,
-      .offloaded_formula = {.parameters = formula.offloaded.parameters,
-                            .gradients = formula.offloaded.gradients,
-                            .optimizer = formula.offloaded.optimizer},
-      .overhead = {.padding = formula.padding, .rounding = ledger.rounding, .cached = ledger.cached}};
+  const MemoryRow mine = {.held = held_here(offloaded),
+                          .formula = {.parameters = formula.parameters_peak,
+                                      .gradients = formula.gradients_peak,
+                                      .optimizer = formula.optimizer,
+                                      .activations_peak = activation_formula(model, batches_of(loader)),
+                                      .communication = communication_formula(formula, world, batches_of(loader).on_gpu)},
+                          .offloaded = offloaded,
+                          .offloaded_formula = {.parameters = formula.offloaded.parameters,
+                                                .gradients = formula.offloaded.gradients,
+                                                .optimizer = formula.offloaded.optimizer},
+                          .overhead = {.padding = formula.padding, .rounding = ledger.rounding, .cached = ledger.cached}};
   return gathered(mine, world);
 }
 

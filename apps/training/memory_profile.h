@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "apps/training/loader.h"
-#include "collectives/algorithms/select.h"
 #include "collectives/communicator.h"
 #include "dist/strategy.h"
 #include "nn/gpt_config.h"
@@ -53,8 +52,7 @@ struct MemoryProfile {
 
 /// (all) From the ledger of this thread's allocator, and the formulas of `parallel`, `activation_formula` and
 /// `communication_formula`.
-MemoryProfile measure_memory(const Strategy& parallel, const GptConfig& model, const Loader& loader, Communicator& world,
-                             const Algorithms& algorithms = {});
+MemoryProfile measure_memory(const Strategy& parallel, const GptConfig& model, const Loader& loader, Communicator& world);
 
 /// What a rank computes in a step, as far as its memory goes.
 struct StepBatches {
@@ -64,11 +62,8 @@ struct StepBatches {
 };
 /// Bytes of activations at the peak of a step's last micro-batch of the largest size, [B, T]; see the .cpp for the sum. 0 without any.
 int64_t activation_formula(const GptConfig& model, const StepBatches& batches);
-/// Bytes of the inboxes of a reduction, by the algorithm that `algorithms` come to (scratch_of).
-int64_t inbox_formula(const MemoryFormula::Reduction& reduction, const Algorithms& algorithms);
-/// The largest of a strategy's reductions, and of the 24 doubles that all ranks of `world` add up in every step; and where these
-/// share memory, this rank's share of the window. Groups within a world send messages.
-int64_t communication_formula(const std::vector<MemoryFormula::Reduction>& reductions, const Communicator& world,
-                              const Algorithms& algorithms);
+/// What `strategy` needs, or the 24 doubles that all ranks of `world` add up in every step, and what the transport holds; on a GPU the
+/// first alone, for the others are in host memory.
+int64_t communication_formula(const MemoryFormula& strategy, const Communicator& world, bool on_gpu);
 
 }  // namespace ringlet

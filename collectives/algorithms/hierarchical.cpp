@@ -29,7 +29,7 @@ template <Reducible T>
 void reduce_all(const Hosts& hosts, std::span<const T> in, std::span<T> out, std::span<const int64_t> counts, Reduction op) {
   const std::span<T> shard = Parts(out, counts)[hosts.inside->rank()];
   if constexpr (std::is_same_v<T, bf16>) {
-    const Scratch<float> memory(Allocator::on(Device{}), in.size() + shard.size());
+    const Scratch<float> memory(hosts.memory, in.size() + shard.size());
     const std::span<float> wide = memory.first(in.size()), sums = memory.subspan(in.size(), shard.size());
     std::transform(in.begin(), in.end(), wide.begin(), [](bf16 x) { return static_cast<float>(x); });
     reduce_shard<float>(hosts, wide, sums, counts, op);
@@ -57,13 +57,13 @@ template <Reducible T>
 void scatter_sums(const Hosts& hosts, std::span<const T> in, std::span<T> out, Reduction op) {
   const size_t parts = out.size() * static_cast<size_t>(hosts.across->size());
   if constexpr (std::is_same_v<T, bf16>) {
-    const Scratch<float> memory(Allocator::current(), in.size() + parts + out.size());
+    const Scratch<float> memory(hosts.memory, in.size() + parts + out.size());
     const std::span<float> wide = memory.first(in.size()), sums = memory.subspan(in.size() + parts, out.size());
     std::transform(in.begin(), in.end(), wide.begin(), [](bf16 x) { return static_cast<float>(x); });
     reduce_to_owners<float>(hosts, wide, memory.subspan(in.size(), parts), sums, op);
     std::transform(sums.begin(), sums.end(), out.begin(), [](float x) { return static_cast<bf16>(x); });
   } else {
-    const Scratch<T> memory(Allocator::current(), parts);
+    const Scratch<T> memory(hosts.memory, parts);
     reduce_to_owners<T>(hosts, in, memory.first(parts), out, op);
   }
 }
@@ -120,13 +120,38 @@ void hierarchical_reduce_scatter(const Hosts& hosts, ConstBuffer in, Buffer out,
 
 void hierarchical_all_gather(const Hosts& hosts, ConstBuffer in, Buffer out) {
   const auto H = static_cast<size_t>(hosts.across->size());
-  const Scratch<std::byte> memory(Allocator::current(), H * in.bytes());
+  const Scratch<std::byte> memory(hosts.memory, H * in.bytes());
   const std::span<std::byte> shards = memory.first(H * in.bytes()), whole(out.begin(), out.bytes());
   const auto as_u8 = [](auto bytes) { return std::span(reinterpret_cast<uint8_t*>(bytes.data()), bytes.size()); };
   hosts.across->all_gather(std::span(reinterpret_cast<const uint8_t*>(in.begin()), in.bytes()), as_u8(shards));
   const Chunks<std::byte> shard(shards, hosts.across->size()), of_host(whole, hosts.across->size());
   for (int host = 0; host < hosts.across->size(); ++host) {
     hosts.inside->all_gather(std::span<const uint8_t>(as_u8(shard[host])), as_u8(of_host[host]));
+  }
+}
+
+int64_t hierarchical_scratch_bytes(const Hosts& hosts, const Call& call) {
+  const int64_t p = hosts.inside->size(), H = hosts.across->size(), N = std::max(call.in.count, call.out.count);
+  const bool wide = call.in.dtype == DType::BF16 && is_reduction(call.operation);
+  const DType dtype = wide ? DType::F32 : call.in.dtype;
+  const auto unit = static_cast<int64_t>(size_of(dtype));
+  const auto of = [&](const Communicator& group, Operation operation, int64_t elements) {
+    return group.scratch_bytes(formula_call(operation, elements, dtype, group.size()));
+  };
+  switch (call.operation) {
+    case Operation::AllReduce: {
+      const int64_t shard = N / p + (hosts.inside->rank() < N % p ? 1 : 0);
+      const int64_t inboxes =
+          std::max(of(*hosts.inside, Operation::ReduceScatterV, N), of(*hosts.across, Operation::AllReduce, shard));
+      return inboxes + (wide ? (N + shard) * unit : 0);
+    }
+    case Operation::ReduceScatter: {
+      const int64_t parts = N / p;
+      const int64_t inboxes =
+          std::max(of(*hosts.inside, Operation::ReduceScatter, N / H), of(*hosts.across, Operation::ReduceScatter, parts));
+      return inboxes + (parts + (wide ? N + parts / H : 0)) * unit;
+    }
+    default: return N / p * unit;
   }
 }
 

@@ -34,7 +34,8 @@ struct HostMap {
 struct Hosts {
   std::unique_ptr<Communicator> inside{};
   std::unique_ptr<Communicator> across{};
-  bool in_blocks = false;  // of the map
+  bool in_blocks = false;                                       // of the map
+  std::shared_ptr<Allocator> memory = Allocator::on(Device{});  // of the rank's thread, whichever thread calls
 };
 
 /// `in` and `out` are the same memory or apart. bf16 travels as fp32, so that it is rounded once.
@@ -43,5 +44,8 @@ void hierarchical_all_reduce(const Hosts& hosts, ConstBuffer in, Buffer out, Red
 void hierarchical_reduce_scatter(const Hosts& hosts, ConstBuffer in, Buffer out, Reduction op);
 /// Scratch: H shards.
 void hierarchical_all_gather(const Hosts& hosts, ConstBuffer in, Buffer out);
+
+/// Communicator::scratch_bytes of these.
+int64_t hierarchical_scratch_bytes(const Hosts& hosts, const Call& call);
 
 }  // namespace ringlet

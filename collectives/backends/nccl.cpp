@@ -66,6 +66,10 @@ class NcclCommunicator final : public Communicator {
   std::string_view name() const override { return "nccl"; }
   std::string_view transport() const override { return "nccl"; }
   std::shared_ptr<Arena> arena() const override { return host_->arena(); }
+  int64_t held_bytes() const override { return host_->held_bytes(); }
+  int64_t scratch_bytes(const Call& call) const override {
+    return call.device().kind == Device::Kind::Cpu ? host_->scratch_bytes(call) : inbox_bytes(call, size(), options_.order);
+  }
 
   void look_after_peers() override {
     look();

@@ -50,14 +50,19 @@ struct Ranks {
   }
 };
 
+// In elements of `size` bytes.
+size_t longest_segment(size_t size, size_t ranks) {
+  return std::max<size_t>(kInboxBytes / size / ranks / kAligned, 1) * kAligned;
+}
+size_t whole_boxes(size_t elements) { return (elements + kAligned - 1) / kAligned * kAligned; }
+
 // algorithms/direct.h on the GPU: every rank sends piece(i) to rank i; out = reduction in order T of the P pieces addressed to this
 // rank. `longest` is the size of the longest piece of all, known to every rank. `out` may be piece(r).
 template <typename T, typename Piece>
 void reduce_pieces(const Ranks& ranks, const Piece& piece, size_t longest, std::span<T> out, Reduction op) {
   const auto P = static_cast<size_t>(ranks.P);
-  const size_t most = std::max<size_t>(kInboxBytes / sizeof(T) / P / kAligned, 1) * kAligned;
-  const size_t segment = std::min(longest, most);
-  const size_t stride = (std::min(segment, out.size()) + kAligned - 1) / kAligned * kAligned;
+  const size_t segment = std::min(longest, longest_segment(sizeof(T), P));
+  const size_t stride = whole_boxes(std::min(segment, out.size()));
   T* const boxes = reinterpret_cast<T*>(ranks.inbox.at_least(stride * P * sizeof(T)));
   for (size_t begin = 0; begin < longest; begin += segment) {
     const auto part = [&](auto whole) {
@@ -212,6 +217,18 @@ bool nccl_adds(Reduction op, DType dtype, int ranks, ReductionOrder order) {
     return false;
   }
   return order == ReductionOrder::Any || (op.op == ReduceOp::Sum && ranks <= 2);
+}
+
+int64_t inbox_bytes(const Call& call, int ranks, ReductionOrder order) {
+  const auto P = static_cast<size_t>(ranks), N = static_cast<size_t>(call.in.count), size = size_of(call.in.dtype);
+  if (ranks == 1 || !is_reduction(call.operation) || nccl_adds(call.op, call.in.dtype, ranks, order)) {
+    return 0;
+  }
+  if (call.operation == Operation::AllReduce && call.in.bytes() <= kOneShotBytes) {
+    return static_cast<int64_t>(N * P * size);
+  }
+  const size_t longest = call.operation == Operation::Reduce ? N : (N + P - 1) / P;
+  return static_cast<int64_t>(whole_boxes(std::min(longest, longest_segment(size, P))) * P * size);
 }
 
 void queue_collective(NcclGroup& group, NcclInbox& inbox, const Call& call, int rank, int size, ReductionOrder order) {

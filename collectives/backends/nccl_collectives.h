@@ -14,6 +14,9 @@ namespace ringlet {
 ///   other floats                   ours; with ReductionOrder::Any NCCL, which for an average scales every input by 1/P first
 bool nccl_adds(Reduction op, DType dtype, int ranks, ReductionOrder order);
 
+/// Bytes of the inbox that a reduction needs on the rank that has most of it (Communicator::scratch_bytes).
+int64_t inbox_bytes(const Call& call, int ranks, ReductionOrder order);
+
 /// Queues a checked collective that has buffers, of `size` ranks, of which this is `rank`, on the stream of `group`.
 void queue_collective(NcclGroup& group, NcclInbox& inbox, const Call& call, int rank, int size, ReductionOrder order);
 

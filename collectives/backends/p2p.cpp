@@ -29,7 +29,30 @@ class P2pCommunicator final : public Communicator {
 
   std::string_view name() const override { return name_; }
   std::string_view transport() const override { return hosts_.inside == nullptr ? net_->name() : "hierarchical"; }
-  std::optional<Moved> moved() const override { return net_->sent(); }
+  std::optional<Moved> moved() const override {
+    Moved all = net_->sent();
+    if (hosts_.inside != nullptr) {
+      all += hosts_.inside->moved().value_or(Moved{});
+      all += hosts_.across->moved().value_or(Moved{});
+    }
+    return all;
+  }
+  int64_t held_bytes() const override { return hosts_.inside == nullptr ? 0 : hosts_.inside->held_bytes(); }
+  int64_t scratch_bytes(const Call& call) const override {
+    if (size() == 1) {
+      return 0;
+    }
+    if (goes_by_hosts(call)) {
+      return hierarchical_scratch_bytes(hosts_, call);
+    }
+    if (!is_reduction(call.operation)) {
+      return 0;
+    }
+    const bool uneven = call.operation == Operation::ReduceScatterV;
+    return scratch_of(uneven ? Operation::ReduceScatter : call.operation,
+                      uneven ? Algorithm::Direct : select(call, size(), algorithms_),
+                      {call.in.count, static_cast<int64_t>(size_of(call.in.dtype)), size()});
+  }
 
   void look_after_peers() override { net_->look_after_peers(); }
 

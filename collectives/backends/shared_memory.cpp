@@ -125,6 +125,8 @@ class SharedWorld final : public SharedMemoryCommunicator {
   }
   ~SharedWorld() override { allocator_->count(-share(), Category::Communication); }
 
+  int64_t held_bytes() const override { return share(); }
+
  protected:
   std::unique_ptr<Communicator> do_split(int color, int key) override {
     std::unique_ptr<Communicator> part = SharedMemoryCommunicator::do_split(color, key);
@@ -137,7 +139,7 @@ class SharedWorld final : public SharedMemoryCommunicator {
   }
 
  private:
-  int64_t share() const { return static_cast<int64_t>(SharedArena::share(size(), rank())); }
+  int64_t share() const { return static_cast<int64_t>(shared_arena().share(rank())); }
 
   SharedRooms rooms_;
   std::shared_ptr<Allocator> allocator_ = Allocator::on(Device{});

@@ -111,10 +111,7 @@ size_t SharedArena::world_bytes(int ranks, size_t heap, int cores) {
   return bytes(ranks, world_ring(ranks, cores)) + static_cast<size_t>(ranks) * (room_bytes(ranks) + whole_pages(heap));
 }
 
-size_t SharedArena::share(int ranks, int rank) {
-  const size_t staging = world_ring(ranks);
-  return room_bytes(ranks) + staging + (rank > 0 ? 0 : head_bytes(ranks) + staging);
-}
+size_t SharedArena::share(int rank) const { return room_bytes(ranks_) + ring_ + (rank > 0 ? 0 : head_bytes(ranks_) + ring_); }
 
 std::byte* SharedArena::room(int rank) const {
   return memory_.get() + bytes(ranks_, ring_) + static_cast<size_t>(rank) * room_bytes(ranks_);

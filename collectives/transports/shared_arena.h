@@ -67,8 +67,6 @@ class SharedArena {
   /// All that a world of `ranks` ranks needs, of which each wants `heap` bytes for buffers: head, staging, rooms, heaps. Zeroed
   /// memory of this size, or `prepare` called once before anybody uses it.
   static size_t world_bytes(int ranks, size_t heap = 0, int cores = cores_of_this_host());
-  /// What `rank` holds of a world's beside its heap: its staging and its room; rank 0 the head and the results too.
-  static size_t share(int ranks, int rank);
 
   /// A world's. `mapped` says whether the memory is there still: MPI takes its windows with it.
   SharedArena(std::shared_ptr<std::byte> memory, int ranks, std::function<bool()> mapped, size_t heap = 0,
@@ -93,6 +91,8 @@ class SharedArena {
   /// Maps the pages of all rings, or later calls would stop for them one by one, as long as they come to new ones.
   void map_staging() const;
 
+  /// What `rank` holds of a world's beside its heap: its staging and its room; rank 0 the head and the results too.
+  size_t share(int rank) const;
   /// The memory of `rank` for arenas of parts.
   std::byte* room(int rank) const;
   /// The memory of `rank` for buffers.

@@ -1,6 +1,10 @@
 // Two levels of groups, on ranks as threads: the bits of order T, what each level sends, and mistakes that all hear of.
 #include "collectives/algorithms/hierarchical.h"
 
+#include <bit>
+#include <set>
+#include <thread>
+
 #include "test/collectives/disagreement.h"
 #include "test/support/catch.h"
 #include "test/support/run_ranks.h"
@@ -70,9 +74,34 @@ void expect_halves(Communicator& world, Report& report, Reduction op) {
 
 }  // namespace
 
+TEST_CASE("two levels take the memory that their formula says, of the rank's allocator, whichever thread calls",
+          "[hierarchical]") {
+  for (const HostMap& map : {HostMap{{0, 0, 2, 2}}, HostMap{{0, 0, 2, 2, 4, 4}}, HostMap{{0, 0, 0, 0, 4, 4, 4, 4}}}) {
+    for (const Operation operation : {Operation::AllReduce, Operation::ReduceScatter, Operation::AllGather}) {
+      for (const DType dtype : {DType::F32, DType::BF16, DType::F64}) {
+        require_clean(run_on_hosts(map, [&](Communicator& world, Report& report) {
+          const int64_t n = 24 * 40000;
+          std::vector<double> in(static_cast<size_t>(n)), out(in.size());
+          Call call = formula_call(operation, n, dtype, world.size());
+          const Buffer from(in.data(), call.in.count, dtype), to(out.data(), call.out.count, dtype);
+          std::thread([&] {
+            operation == Operation::AllReduce       ? world.all_reduce(from, to, ReduceOp::Sum)
+            : operation == Operation::ReduceScatter ? world.reduce_scatter(from, to, ReduceOp::Sum)
+                                                    : world.all_gather(from, to);
+          }).join();
+          const int64_t peak = Allocator::current()->ledger().of(Category::Communication).peak;
+          report.expect(peak == world.scratch_bytes(call), "{} of {} on {}: {} bytes, by the formula {}", operation, dtype,
+                        world.size(), peak, world.scratch_bytes(call));
+          report.expect(world.moved()->bytes > 0, "moved nothing");
+        }));
+      }
+    }
+  }
+}
+
 TEST_CASE("reduce_scatter and all_gather in two levels have the bits of order T", "[hierarchical]") {
   for (const HostMap& map : {HostMap{{0, 0, 2, 2}}, HostMap{{0, 0, 0, 0, 4, 4, 4, 4}}, HostMap{{0, 0, 2, 2, 4, 4}}}) {
-    require_clean(run_on_hosts(map, [](Communicator& world, Report& report) {
+    require_clean(run_on_hosts(map, [&](Communicator& world, Report& report) {
       for (const Reduction op :
            {Reduction(ReduceOp::Sum), Reduction(ReduceOp::Avg), Reduction(ReduceOp::Max), pre_mul_sum(0.3F)}) {
         expect_halves<float>(world, report, op);
@@ -82,8 +111,19 @@ TEST_CASE("reduce_scatter and all_gather in two levels have the bits of order T"
       const Moved before = *world.moved();
       std::vector<float> shard(kHierarchicalHalfBytes / sizeof(float)), whole(shard.size() * static_cast<size_t>(world.size()));
       world.all_gather(shard, whole);
-      report.expect(world.moved()->bytes == before.bytes, "only the agreement goes among all: {} bytes",
-                    world.moved()->bytes - before.bytes);
+      const auto hosts = static_cast<int>(std::set(map.host_of.begin(), map.host_of.end()).size()),
+                 inside = world.size() / hosts;
+      const auto sent_by = [&](int ranks, int64_t bytes) {
+        const Algorithm algorithm = select(formula_call(Operation::AllGather, bytes, DType::U8, ranks), ranks);
+        return traffic_of(Operation::AllGather, algorithm, {bytes, 1, ranks}, 0);
+      };
+      const auto n = static_cast<int64_t>(kHierarchicalHalfBytes);
+      const Traffic between = sent_by(hosts, n * hosts), here = sent_by(inside, n * inside);
+      const Moved now = *world.moved();  // each level is counted, and so is the agreement of all
+      report.expect(now.messages - before.messages ==
+                        std::bit_width(static_cast<unsigned>(world.size() - 1)) + between.messages + hosts * here.messages,
+                    "{} messages", now.messages - before.messages);
+      report.expect(now.bytes - before.bytes == between.bytes + hosts * here.bytes, "{} bytes", now.bytes - before.bytes);
     }));
   }
 }

@@ -112,48 +112,6 @@ TEST_CASE("ranks that call parameters in different orders still add like to like
   }
 }
 
-TEST_CASE("modules that differ between ranks are refused at construction, by name, on every rank [H8]", "[dist]") {
-  struct Row {
-    const char* what;
-    std::function<void(ToyModule&)> other;  // what rank 1 has instead
-    const char* part;
-  };
-  const Tensor two = floats({1, 2});
-  const std::vector<Row> rows{
-      {"another order", [&](ToyModule& m) { m.parameter("b", two.clone()), m.parameter("a", two.clone()); },
-       "parameter a [2] f32 on rank 0, parameter b [2] f32 on rank 1"},
-      {"another shape", [&](ToyModule& m) { m.parameter("a", two.clone()), m.parameter("b", floats({1})); },
-       "parameter b [2] f32 on rank 0, parameter b [1] f32 on rank 1"},
-      {"another dtype", [&](ToyModule& m) { m.parameter("a", two.clone()), m.parameter("b", two.to(DType::F64)); },
-       "parameter b [2] f32 on rank 0, parameter b [2] f64 on rank 1"},
-      {"a frozen one", [&](ToyModule& m) { m.parameter("a", two.clone()), m.frozen("b", two.clone()); },
-       "parameter b [2] f32 on rank 0, parameter b [2] f32 frozen on rank 1"},
-      {"one less", [&](ToyModule& m) { m.parameter("a", two.clone()); },
-       "parameter b [2] f32 on rank 0, nothing more on rank 1"},
-      {"one more",
-       [&](ToyModule& m) { m.parameter("a", two.clone()), m.parameter("b", two.clone()), m.buffer("c", two.clone()); },
-       "nothing more on rank 0, buffer c [2] f32 on rank 1"},
-  };
-  for (const Row& row : rows) {
-    auto reports = per_rank<Report>(3);
-    run_ranks(3, [&](Communicator& comm) {
-      Report& report = reports[static_cast<size_t>(comm.rank())];
-      report.about(row.what);
-      ToyModule module;
-      if (comm.rank() == 1) {
-        row.other(module);
-      } else {
-        module.parameter("a", two.clone());
-        module.parameter("b", two.clone());
-      }
-      report.expect_error<Error>(row.part, [&] { make_strategy("ddp", module, nullptr, comm, sgd()); });
-    });
-    for (const Report& report : reports) {
-      CHECK(report.failures() == std::vector<std::string>{});
-    }
-  }
-}
-
 TEST_CASE("parameters that would come apart, or cannot be held, are refused by name [F1] [F3] [H5]", "[dist]") {
   struct Row {
     std::function<void(ToyModule&)> fill;
