@@ -31,6 +31,7 @@ class AsynchronousCommunicator final : public Communicator {
     return moved_;
   }
   int64_t held_bytes() const override { return inner_->held_bytes(); }
+  const CommError* failure() const override { return inner_->failure(); }
   int64_t scratch_bytes(const Call& call) const override { return inner_->scratch_bytes(call); }
 
   void look_after_peers() override {

@@ -95,6 +95,10 @@ Call formula_call(Operation operation, int64_t elements, DType dtype, int ranks,
 /// Throws the `Error` of a call that rank `rank` of `size` may not make.
 void check_call(const Call& call, int rank, int size);
 
+/// Throws the `CommError` of an all_to_all_v whose ranks expect other parts than they are sent. `table` has what all ranks know, rank by
+/// rank: what it sends to each, then what it expects from each.
+void require_matching_parts(std::span<const int64_t> table, int rank, int size);
+
 /// Throws where a backend that moves host memory is given other.
 void check_host_memory(const Call& call, std::string_view backend);
 

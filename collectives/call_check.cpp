@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "collectives/call.h"
+#include "collectives/error.h"
 #include "tensor/base/check.h"
 
 namespace ringlet {
@@ -111,7 +112,7 @@ void check_parts(const Call& call, const ConstBuffer* whole, const ConstBuffer& 
   }
 }
 
-void check_all_to_all(const Call& call, int size) {
+void check_all_to_all(const Call& call, int rank, int size) {
   if (call.operation == Operation::AllToAll) {
     check(call.in.count == call.out.count && call.in.count % size == 0,
           "all_to_all: input and output must hold {} equal parts, got {} and {} elements", size, call.in.count, call.out.count);
@@ -119,6 +120,10 @@ void check_all_to_all(const Call& call, int size) {
   }
   check_counts(call, call.counts, call.in.count, size);
   check_counts(call, call.source_counts, call.out.count, size);
+  const auto own = static_cast<size_t>(rank);
+  check(call.counts[own] == call.source_counts[own],
+        "all_to_all_v: what this rank sends itself must be what it expects of itself, got {} and {} elements", call.counts[own],
+        call.source_counts[own]);
   check_pair(call, false);
 }
 
@@ -155,7 +160,7 @@ void check_call(const Call& call, int rank, int size) {
     case Operation::Scatter:
     case Operation::ScatterV: return check_parts(call, is_root ? &in : nullptr, out, rank, size);
     case Operation::AllToAll:
-    case Operation::AllToAllV: return check_all_to_all(call, size);
+    case Operation::AllToAllV: return check_all_to_all(call, rank, size);
     case Operation::Send:
     case Operation::Recv:
     case Operation::Exchange: return check_message(call, rank, size);
@@ -163,6 +168,22 @@ void check_call(const Call& call, int rank, int size) {
     case Operation::Barrier:
     case Operation::Split:
     case Operation::Leave: return;
+  }
+}
+
+void require_matching_parts(std::span<const int64_t> table, int rank, int size) {
+  const auto P = static_cast<size_t>(size);
+  for (size_t from = 0; from < P; ++from) {
+    for (size_t to = 0; to < P; ++to) {
+      const int64_t sent = table[from * 2 * P + to], expected = table[to * 2 * P + P + from];
+      if (sent != expected) {
+        throw CommError(
+            {.rank = rank, .size = size, .peer = static_cast<int>(from)},
+            message("a part must have the size that its receiver expects, got {} elements from rank {} where rank {} "
+                    "expects {}",
+                    sent, from, to, expected));
+      }
+    }
   }
 }
 

@@ -6,6 +6,7 @@
 //   reduce_scatter   α + (P−1)·n·β                 all_reduce        2N·(P−1)/P·β; small: one or log2 P rounds of N
 //   gather, scatter  ⌈log2 P⌉·α + (P−1)·n·β        all_to_all        (P−1)·α + (P−1)·n·β
 //   barrier          ⌈log2 P⌉·α                    V forms           as the even ones, a large part is n
+//                                                  all_to_all_v      and before it a table of all counts, 16·P bytes of each rank
 //
 // The same on every backend:
 // · Collectives are called by all ranks of the group in the same order, with the same count, dtype, op and root.
@@ -156,6 +157,9 @@ class Communicator {
   /// For a rank that waits for something else, its GPU say: throws the CommError of a peer that has failed or died, as far as that is
   /// known. Looks, and does not wait.
   virtual void look_after_peers() {}
+
+  /// Why a message of this rank could not be completed; every later call throws it. Null: none has failed.
+  virtual const CommError* failure() const { return nullptr; }
 
   /// For decorators: the collectives so far.
   uint64_t sequence() const { return sequence_; }

@@ -38,6 +38,8 @@ class [[nodiscard]] Work {
       pending->wait();
     }
   }
+  /// Lets go of an operation that will never be done, without waiting; what it has not written yet, it does not write.
+  void abandon() { pending_.reset(); }
   bool done() const { return pending_ == nullptr || pending_->done(); }
 
  private:

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 #include "autograd/grad_mode.h"
@@ -14,6 +16,7 @@
 #include "dist/replica_check.h"
 #include "optim/clip.h"
 #include "tensor/base/gpu.h"
+#include "tensor/base/hash.h"
 #include "tensor/base/mapped_arena.h"
 #include "tensor/kernels/table.h"
 
@@ -27,16 +30,20 @@ struct StepSums {
   int64_t tokens = 0;
   SquareSum squares;
 
-  void all_reduce(Communicator& comm) {
+  // Whether all ranks have come with the same `settings`: x and x² of a hash, whole numbers, sum to P·x and P·x² on nobody if they differ.
+  bool all_reduce(Communicator& comm, uint64_t settings) {
     const ControlScope control(comm);
-    constexpr size_t kHead = 2;
-    std::array<double, kHead + SquareSum::kWords> all{loss, static_cast<double>(tokens)};
+    constexpr size_t kHead = 4;
+    const auto x = static_cast<double>(settings >> 43U),
+               P = static_cast<double>(comm.size());  // 21 bits: exact up to 2048 ranks
+    std::array<double, kHead + SquareSum::kWords> all{loss, static_cast<double>(tokens), x, x * x};
     const auto words = squares.words();
     std::copy(words.begin(), words.end(), all.begin() + kHead);
     comm.all_reduce(all, ReduceOp::Sum);
     loss = all[0];
     tokens = static_cast<int64_t>(all[1]);
     squares = SquareSum::from_words(std::span(all).last<SquareSum::kWords>());
+    return all[2] == P * x && all[3] == P * x * x;
   }
 };
 
@@ -63,31 +70,38 @@ Device device_of(const std::vector<NamedParameter>& parameters) {
   return parameters.empty() ? Device{} : parameters.front().var.data().device();
 }
 
-std::vector<NamedParameter> agreed_parameters(Communicator& comm, const Module& module, const ParallelOptions& options) {
+std::vector<NamedParameter> agreed_parameters(Communicator& comm, const Module& module, const OptimizerConfig& config,
+                                              const ParallelOptions& options) {
   check_same_module(comm, module);
   check_same_options(comm, options);
+  check_same_optimizer(comm, config);
+  static_cast<void>(make_optimizer(config, {}));  // that it can be made is known before parameters leave their memory
   check_parameters(module);
   return module.parameters();
 }
 
 }  // namespace
 
-DataParallel::DataParallel(Module& module, LossFunction loss, Communicator& comm, Cut cut, const ParallelOptions& options)
+DataParallel::DataParallel(Module& module, LossFunction loss, Communicator& comm, Cut cut, const OptimizerConfig& config,
+                           const ParallelOptions& options)
     : loss_(std::move(loss)),
       comm_(comm),
       options_(options),
-      parameters_(agreed_parameters(comm, module, options)),
+      parameters_(agreed_parameters(comm, module, config, options)),
       offload_(make_offload(options, device_of(parameters_))),
       buffers_(module.buffers()),
       cut_(cut),
       parameter_count_(module.parameter_count()) {
+  std::copy_if(parameters_.begin(), parameters_.end(), std::back_inserter(frozen_),
+               [](const NamedParameter& one) { return !one.var.requires_grad(); });
   for (const Fixed& fixed : fixed_tensors()) {
     broadcast(comm, fixed.tensor, 0);
   }
 }
 
-DataParallel::DataParallel(Module& module, LossFunction loss, Communicator& comm, const ParallelOptions& options)
-    : DataParallel(module, std::move(loss), comm, {comm.size(), comm.rank()}, options) {
+DataParallel::DataParallel(Module& module, LossFunction loss, Communicator& comm, const OptimizerConfig& config,
+                           const ParallelOptions& options)
+    : DataParallel(module, std::move(loss), comm, {comm.size(), comm.rank()}, config, options) {
   add_unit(parameters_);
   if (options.record) {
     recorded_ = std::make_unique<RecordedPasses>(module, unit().parameter.data().device());
@@ -126,7 +140,6 @@ void DataParallel::run_optimizer(double lr) {
 }
 
 void DataParallel::make_optimizer_over(const OptimizerConfig& config, std::vector<ParamSlice> slices) {
-  check_same_optimizer(comm_, config);
   const AllocatorScope scope(offload_ != nullptr ? offload_ : Allocator::current());
   optimizer_ = make_optimizer(config, std::move(slices));
 }
@@ -137,7 +150,9 @@ TokenSum DataParallel::forward_backward(const Tensor& tokens, const Tensor& targ
         "skip ends a step",
         phase_ == Phase::Finished ? "finished" : "communicated");
   check(loss_ != nullptr, "forward_backward: the strategy must be made with a loss, got none");
+  check_not_summoned("forward_backward");
   check_places();
+  begun_ = true;
   TokenSum sum;
   run_micro_batch(accumulates_only(), [&] {
     if (recorded_ != nullptr) {
@@ -161,16 +176,26 @@ TokenLoss DataParallel::forward_and_backward(Tensor tokens, Tensor targets) {
   return loss;
 }
 
-// A variable that was given other memory would be trained by nobody, without a sign of it.
+// A variable that was given other memory, or has come to require a gradient since, would be trained by nobody, without a sign of it.
 void DataParallel::check_places() const {
+  constexpr const char* kFrozen =
+      "forward_backward: parameter {} {} when the strategy was made, and must be still; make a new strategy";
   for (const auto& unit : units_) {
     for (const FlatParameter::Entry& entry : unit->parameter.entries()) {
-      check(entry.var.data().shares_storage(unit->parameter.data()),
-            "forward_backward: parameter {} must stay in the memory that the strategy gave it; copy into it, or load a state, "
-            "instead of set_data",
-            entry.name);
+      check(entry.var.requires_grad(), kFrozen, entry.name, "was trained");
+      check(
+          entry.var.data().shares_storage(unit->parameter.data()),
+          "forward_backward: parameter {} must stay in the memory that the strategy gave it; load a state instead of set_data",
+          entry.name);
     }
   }
+  for (const NamedParameter& one : frozen_) {
+    check(!one.var.requires_grad(), kFrozen, one.name, "was frozen");
+  }
+}
+
+void DataParallel::check_not_summoned(const char* verb) const {
+  check(summoned_ == 0, "{}: the parameters are summoned, only to be read; let go of them first", verb);
 }
 
 // What a loader made on the host goes to where the parameters are. An undefined tensor is one that the loss does not need.
@@ -215,17 +240,22 @@ TokenSum DataParallel::evaluate(const Tensor& tokens, const Tensor& targets) {
 
 StepResult DataParallel::finish(const LossSum& local, double max_norm) {
   check(phase_ != Phase::Finished, "finish: this step is finished already; step or skip ends it");
+  check_not_summoned("finish");
+  begun_ = true;
   while (phase_ != Phase::Synced) {
     run_micro_batch(false, nullptr);
   }
   finish_reduction();
   check(local.count() >= 0, "finish: the tokens that are counted must not be negative, got {}", local.count());
+  const uint64_t settings =
+      mix64(mix64(std::bit_cast<uint64_t>(max_norm) + static_cast<uint64_t>(steps_)) + std::bit_cast<uint64_t>(last_lr_));
   StepSums sums{local.sum(), local.count(), {}};
   for (const Tensor& shard : gradient_shards()) {
     sums.squares.add(shard);
   }
-  sums.all_reduce(comm_);
-
+  if (!sums.all_reduce(comm_, settings)) {
+    check_same_step(comm_, steps_, max_norm, last_lr_);
+  }
   const int64_t count = std::max<int64_t>(sums.tokens, 1);  // without a token the sums are 0, and so are the means
   result_ = {.loss = sums.loss / static_cast<double>(count),
              .grad_norm = sums.squares.norm() / static_cast<double>(count),
@@ -244,9 +274,11 @@ StepResult DataParallel::finish(const LossSum& local, double max_norm) {
 void DataParallel::step(double lr) {
   check(phase_ == Phase::Finished, "step: finish must come first");
   check(result_.finite, "step: loss {} and gradient norm {} must be finite; skip this step", result_.loss, result_.grad_norm);
+  check_not_summoned("step");
   if (result_.tokens > 0) {
     look_for_drift();
     update(lr);
+    last_lr_ = lr;
     last_hash_.reset();
   }
   skip();
@@ -257,6 +289,7 @@ void DataParallel::skip() {
   for (const auto& unit : units_) {
     unit->gradient.clear();
   }
+  steps_ += std::exchange(begun_, false) ? 1 : 0;
   rounds_ = 0;
   phase_ = Phase::Accumulating;
 }

@@ -52,9 +52,11 @@ class DataParallel : public Strategy {
     int mine = 0;
   };
   /// (all) Refuses modules that differ between ranks; then the frozen parameters and the buffers of rank 0 become everybody's.
-  DataParallel(Module& module, LossFunction loss, Communicator& comm, Cut cut, const ParallelOptions& options);
+  DataParallel(Module& module, LossFunction loss, Communicator& comm, Cut cut, const OptimizerConfig& config,
+               const ParallelOptions& options);
   /// The trainable parameters as one unit, cut among all ranks.
-  DataParallel(Module& module, LossFunction loss, Communicator& comm, const ParallelOptions& options);
+  DataParallel(Module& module, LossFunction loss, Communicator& comm, const OptimizerConfig& config,
+               const ParallelOptions& options);
 
   /// (all) The next unit, of these parameters, whole: the values of rank 0. Parameters that were deferred are made in the unit's memory.
   Unit& add_unit(const std::vector<NamedParameter>& parameters);
@@ -149,6 +151,7 @@ class DataParallel : public Strategy {
   bool another_round(bool more);
   void look_for_drift();
   void check_places() const;
+  void check_not_summoned(const char* verb) const;
   Tensor on_device(const Tensor& batch) const;
   void run_micro_batch(bool more, const std::function<void()>& pass);
   TokenLoss forward_and_backward(Tensor tokens, Tensor targets);
@@ -171,6 +174,7 @@ class DataParallel : public Strategy {
   Communicator& comm_;
   ParallelOptions options_;
   std::vector<NamedParameter> parameters_;
+  std::vector<NamedParameter> frozen_;  // of them
   std::shared_ptr<Allocator> offload_;  // null: nothing is offloaded
   struct HostCopy {
     Tensor on_device, on_host;
@@ -188,6 +192,10 @@ class DataParallel : public Strategy {
   int64_t most_rounds_ = 0;
   Phase phase_ = Phase::Accumulating;
   StepResult result_;
+  int64_t steps_ = 0;     // that have ended, whether by step or by skip
+  bool begun_ = false;    // the next one has
+  double last_lr_ = 0.0;  // of the last update
+  int summoned_ = 0;      // how many Summoned live
 };
 
 }  // namespace ringlet

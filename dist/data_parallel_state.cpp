@@ -22,19 +22,15 @@ double DataParallel::parameter_norm() {
 }
 
 void DataParallel::add_frozen(SquareSum& sum) const {
-  for (const NamedParameter& parameter : parameters_) {
-    if (!parameter.var.requires_grad()) {
-      sum.add(parameter.var.data().contiguous());
-    }
+  for (const NamedParameter& parameter : frozen_) {
+    sum.add(parameter.var.data().contiguous());
   }
 }
 
 uint64_t DataParallel::parameter_hash() {
   uint64_t hash = 0;
-  for (const NamedParameter& parameter : parameters_) {
-    if (!parameter.var.requires_grad()) {
-      hash += ringlet::parameter_hash(parameter.name, 0, parameter.var.data().contiguous());
-    }
+  for (const NamedParameter& parameter : frozen_) {
+    hash += ringlet::parameter_hash(parameter.name, 0, parameter.var.data().contiguous());
   }
   for (size_t u = 0; u < units_.size(); ++u) {
     unshard(u);
@@ -66,10 +62,8 @@ std::vector<DataParallel::Fixed> DataParallel::fixed_tensors() const {
   const auto add = [&](const std::string& name, const std::string& kind, const Tensor& tensor) {
     fixed.push_back({name, kind, tensor, static_cast<int>(fixed.size()) % comm_.size()});
   };
-  for (const NamedParameter& parameter : parameters_) {
-    if (!parameter.var.requires_grad()) {
-      add(parameter.name, "frozen", parameter.var.data());
-    }
+  for (const NamedParameter& parameter : frozen_) {
+    add(parameter.name, "frozen", parameter.var.data());
   }
   for (const NamedBuffer& buffer : buffers_) {
     add(buffer.name, "buffer", buffer.tensor);
@@ -107,7 +101,10 @@ std::vector<StatePiece> DataParallel::state() {
 }
 
 void DataParallel::adopt_state(int64_t updates) {
+  check_not_summoned("adopt_state");
   skip();
+  steps_ = 0;
+  last_lr_ = 0.0;
   last_hash_.reset();
   drifted_ = false;
   optimizer_->set_updates(updates);
@@ -167,6 +164,7 @@ void DataParallel::make_whole(bool whole) {
   for (size_t u = 0; u < units_.size(); ++u) {
     whole ? unshard(u) : reshard(u);
   }
+  summoned_ += whole ? 1 : -1;
 }
 
 }  // namespace ringlet

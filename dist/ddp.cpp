@@ -10,7 +10,7 @@ namespace ringlet {
 // [snippet: overlap]
 Ddp::Ddp(Module& module, LossFunction loss, Communicator& communicator, const OptimizerConfig& config,
          const ParallelOptions& options)
-    : DataParallel(module, std::move(loss), communicator, options),
+    : DataParallel(module, std::move(loss), communicator, config, options),
       buckets_(unit().parameter, options.buckets, [this](int64_t begin, int64_t end) { send(begin, end); }) {
   check(!options.offload_to_host,
         "offload: ddp updates the parameters that it computes with, on the GPU; take zero1, zero2, fsdp or hsdp");

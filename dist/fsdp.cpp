@@ -35,7 +35,7 @@ Fsdp::Fsdp(Kind kind, Module& module, LossFunction loss, Communicator& comm, con
 
 Fsdp::Fsdp(Kind kind, Module& module, LossFunction loss, Communicator& comm, const OptimizerConfig& config,
            const ParallelOptions& options, Layout layout)
-    : DataParallel(module, std::move(loss), comm, layout.cut, options),
+    : DataParallel(module, std::move(loss), comm, layout.cut, config, options),
       kind_(kind),
       mesh_(std::move(layout.mesh)),
       has_root_(layout.units.has_root()),

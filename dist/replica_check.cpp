@@ -82,6 +82,12 @@ void check_same_options(Communicator& comm, const ParallelOptions& options) {
        message("shard_ranks {}", options.shard_ranks)});
 }
 
+void check_same_step(Communicator& comm, int64_t steps, double max_norm, double last_lr) {
+  check_same_lines(comm, "finish: all ranks must be in the same step, and give it the same",
+                   {message("step {}", steps + 1), message("max_norm {}", exact(max_norm)),
+                    message("lr {} of the update before", exact(last_lr))});
+}
+
 void check_same_optimizer(Communicator& comm, const OptimizerConfig& config) {
   check_same_lines(comm, "optimizer: all ranks must have the same",
                    {message("name {}", config.name), message("beta1 {}", exact(config.beta1)),

@@ -16,5 +16,7 @@ void check_same_module(Communicator& comm, const Module& module);
 /// different rules make a model that nobody has asked for, and no replica to notice it by.
 void check_same_options(Communicator& comm, const ParallelOptions& options);
 void check_same_optimizer(Communicator& comm, const OptimizerConfig& config);
+/// The same of what a step is called with: how many have ended before it, the norm to clip to, and the lr of the update before.
+void check_same_step(Communicator& comm, int64_t steps, double max_norm, double last_lr);
 
 }  // namespace ringlet

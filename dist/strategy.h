@@ -87,8 +87,9 @@ class [[nodiscard]] NoSync {
   bool previous_;
 };
 
-/// While it lives, every rank holds the whole parameters: for export, sampling, or an evaluation of one's own. Only reading. All ranks
-/// make it and let go of it together, between steps.
+/// While it lives, every rank holds the whole parameters: for export, sampling, or an evaluation of one's own. Only reading: what is written
+/// into parameters is lost, but in ddp; to change them, overwrite `state()`. All ranks make it and let go of it together, between steps, and
+/// take no step meanwhile.
 class [[nodiscard]] Summoned {
  public:
   explicit Summoned(Strategy& strategy);
@@ -101,7 +102,9 @@ class [[nodiscard]] Summoned {
 };
 
 /// All ranks call the same members in the same order; those marked (all) communicate. A rank without a micro-batch calls
-/// `finish` all the same. The module and the communicator outlive the strategy.
+/// `finish` all the same. They pass the same `max_norm` and `lr`; another one, or a rank that is a step ahead, is an `Error` on all in the
+/// next `finish`. Which parameters are frozen is settled when the strategy is made. The module and the communicator outlive the strategy;
+/// with fsdp and hsdp the values of parameters end with it, so save or summon before.
 class Strategy {
  public:
   Strategy() = default;

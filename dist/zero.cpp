@@ -9,7 +9,7 @@ namespace ringlet {
 
 Zero1::Zero1(Module& module, LossFunction loss, Communicator& comm, const OptimizerConfig& config,
              const ParallelOptions& options)
-    : DataParallel(module, std::move(loss), comm, options),
+    : DataParallel(module, std::move(loss), comm, config, options),
       master_(rarely_used(my_shard(unit(), unit().parameter.data()), Category::Optimizer)) {
   const Tensor gradient = seen_by_optimizer(my_shard(unit(), unit().gradient.reserve()));
   make_optimizer_over(config, unit().parameter.slices(master_, gradient, shard_begin(unit())));

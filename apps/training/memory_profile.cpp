@@ -115,7 +115,7 @@ int64_t activation_formula(const GptConfig& model, const StepBatches& batches) {
 }
 
 int64_t communication_formula(const MemoryFormula& strategy, const Communicator& world, bool on_gpu) {
-  const int64_t doubles = world.scratch_bytes(formula_call(Operation::AllReduce, 24, DType::F64, world.size()));
+  const int64_t doubles = world.scratch_bytes(formula_call(Operation::AllReduce, 26, DType::F64, world.size()));
   return on_gpu ? strategy.communication : std::max(strategy.communication, doubles) + world.held_bytes();
 }
 

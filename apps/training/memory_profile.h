@@ -62,7 +62,7 @@ struct StepBatches {
 };
 /// Bytes of activations at the peak of a step's last micro-batch of the largest size, [B, T]; see the .cpp for the sum. 0 without any.
 int64_t activation_formula(const GptConfig& model, const StepBatches& batches);
-/// What `strategy` needs, or the 24 doubles that all ranks of `world` add up in every step, and what the transport holds; on a GPU the
+/// What `strategy` needs, or the 26 doubles that all ranks of `world` add up in every step, and what the transport holds; on a GPU the
 /// first alone, for the others are in host memory.
 int64_t communication_formula(const MemoryFormula& strategy, const Communicator& world, bool on_gpu);
 

@@ -67,6 +67,7 @@ class NcclCommunicator final : public Communicator {
   std::string_view transport() const override { return "nccl"; }
   std::shared_ptr<Arena> arena() const override { return host_->arena(); }
   int64_t held_bytes() const override { return host_->held_bytes(); }
+  const CommError* failure() const override { return failure_ ? &*failure_ : host_->failure(); }
   int64_t scratch_bytes(const Call& call) const override {
     return call.device().kind == Device::Kind::Cpu ? host_->scratch_bytes(call) : inbox_bytes(call, size(), options_.order);
   }
@@ -177,21 +178,13 @@ class NcclCommunicator final : public Communicator {
                 .sequence = call.sequence,
                 .site = call.site,
                 .stands_for = &call});
-    for (size_t from = 0; from < P; ++from) {
-      for (size_t to = 0; to < P; ++to) {
-        const int64_t sent = all[2 * P * from + to], expected = all[2 * P * to + P + from];
-        if (sent != expected) {
-          throw CommError({.rank = rank(), .size = size()},
-                          message("rank {} sends {} elements to rank {}, which expects {}", from, sent, to, expected));
-        }
-      }
-    }
+    require_matching_parts(all, rank(), size());
   }
 
   // Cheap, and never waits: what is known by now of what is under way.
   void look() {
-    if (failure_) {
-      throw CommError(*failure_);
+    if (failure() != nullptr) {
+      throw CommError(*failure());
     }
     while (!under_way_.empty() && under_way_.front().end->reached()) {
       under_way_.pop_front();

@@ -1,7 +1,7 @@
 #include "collectives/backends/p2p.h"
 
 #include <algorithm>
-#include <array>
+#include <limits>
 #include <optional>
 #include <span>
 #include <utility>
@@ -55,6 +55,7 @@ class P2pCommunicator final : public Communicator {
   }
 
   void look_after_peers() override { net_->look_after_peers(); }
+  const CommError* failure() const override { return failure_ ? &*failure_ : nullptr; }
 
   void run(const Call& call) override {
     require_ready(call);
@@ -102,59 +103,75 @@ class P2pCommunicator final : public Communicator {
 
   void require_ready(const Call& call) const {
     check_host_memory(call, name_);
-    if (refused_) {
-      throw *refused_;
+    if (failure_) {
+      throw *failure_;
     }
   }
 
-  // What a message is of goes before it: bytes alone would not tell four f32 from four i32.
+  // What a message is of goes before it, in order. The elements themselves carry that in their tag: elements of which there are more
+  // than the receiver has room for, or of another dtype, find no receive and are never written. (MPI refuses what is too long only after
+  // having written it, where it copies between processes.)
   struct Envelope {
     int64_t count = 0;
     int64_t dtype = 0;
+    int64_t tag = 0;
     bool operator==(const Envelope&) const = default;
     std::string text() const { return message("{} of {}", count, static_cast<DType>(dtype)); }
+    int tag_of_elements() const {
+      constexpr uint64_t kTags = std::numeric_limits<int>::max() - PointToPoint::kHashedTags;
+      return PointToPoint::kHashedTags + static_cast<int>(hash_bytes(std::as_bytes(std::span(this, 1))) % kTags);
+    }
   };
-  static Envelope envelope_of(const ConstBuffer& buffer) { return {buffer.count, static_cast<int64_t>(buffer.dtype)}; }
+  static Envelope envelope_of(const ConstBuffer& buffer, int tag) {
+    return {buffer.count, static_cast<int64_t>(buffer.dtype), tag};
+  }
 
   // A message on its way, whose errors name the call.
   class Message final : public Work::Pending {
    public:
-    Message(P2pCommunicator& owner, const Call& call) : owner_(owner), call_(call), sent_(envelope_of(call.in)) {
-      const std::array<Outgoing, 2> out{{{call.peer, std::as_bytes(std::span(&sent_, 1))}, {call.peer, bytes_of(call.in)}}};
-      const std::array<Incoming, 2> in{
-          {{source(), std::as_writable_bytes(std::span(&got_, 1))}, {source(), bytes_of(call.out)}}};
-      work_ = owner.net_->start_transfer({out.data(), sends() ? out.size() : 0}, {in.data(), receives() ? in.size() : 0},
-                                         PointToPoint::kCollectiveTag + 1 + call.tag);
+    Message(P2pCommunicator& owner, const Call& call)
+        : owner_(owner), call_(call), sent_(envelope_of(call.in, call.tag)), expected_(envelope_of(call.out, call.tag)) {
+      const int tag = PointToPoint::kCollectiveTag + 1 + call.tag;
+      const Outgoing envelope{call.peer, std::as_bytes(std::span(&sent_, 1))}, out{call.peer, bytes_of(call.in)};
+      const Incoming answer{source(), std::as_writable_bytes(std::span(&got_, 1))}, in{source(), bytes_of(call.out)};
+      const size_t sends = call.operation == Operation::Recv ? 0 : 1, receives = call.operation == Operation::Send ? 0 : 1;
+      envelopes_ = owner.net_->start_transfer({&envelope, sends}, {&answer, receives}, tag);
+      if (sends > 0 && receives > 0 && sent_ != expected_) {  // of an exchange each has its own
+        elements_ = owner.net_->start_transfer({&out, 1}, {}, sent_.tag_of_elements());
+        received_ = owner.net_->start_transfer({}, {&in, 1}, expected_.tag_of_elements());
+      } else {
+        elements_ =
+            owner.net_->start_transfer({&out, sends}, {&in, receives}, (sends > 0 ? sent_ : expected_).tag_of_elements());
+      }
     }
-    bool done() override { return work_.done(); }
+    bool done() override { return envelopes_.done() && (refused() || (elements_.done() && received_.done())); }
     void wait() override {
       try {
-        work_.wait();
-        if (receives() && got_ != envelope_of(call_.out)) {
-          refuse();
+        envelopes_.wait();
+        if (refused()) {
+          elements_.abandon();
+          received_.abandon();
+          owner_.net_->give_up(source(),
+                               message("a message must have the count and dtype that its receiver expects, got {} from rank "
+                                       "{} where {} are expected",
+                                       got_.text(), source(), expected_.text()));
         }
+        received_.wait();
+        elements_.wait();
       } catch (const CommError& error) {
-        throw owner_.during(call_, error);
+        owner_.failure_ = owner_.during(call_, error);
+        throw *owner_.failure_;
       }
     }
 
    private:
-    bool sends() const { return call_.operation != Operation::Recv; }
-    bool receives() const { return call_.operation != Operation::Send; }
     int source() const { return call_.operation == Operation::Exchange ? call_.source : call_.peer; }
-    void refuse() {
-      owner_.refused_ =
-          CommError({.rank = owner_.rank(), .size = owner_.size(), .peer = source()},
-                    message("a message must have the count and dtype that its receiver expects, got {} from rank {} "
-                            "where {} are expected",
-                            got_.text(), source(), envelope_of(call_.out).text()));
-      throw *owner_.refused_;
-    }
+    bool refused() const { return call_.operation != Operation::Send && got_ != expected_; }
 
     P2pCommunicator& owner_;
     Call call_;
-    Envelope sent_, got_{};
-    Work work_{};
+    Envelope sent_, expected_, got_{};
+    Work envelopes_{}, elements_{}, received_{};
   };
 
   std::unique_ptr<Communicator> do_split(int color, int key) override {
@@ -167,7 +184,7 @@ class P2pCommunicator final : public Communicator {
   Algorithms algorithms_;
   Hosts hosts_;
   uint64_t group_hash_;
-  std::optional<CommError> refused_{};  // a message: who does not wait for it is told by the next call
+  std::optional<CommError> failure_{};  // of a message: who has not waited for it is told by the next call
 };
 
 }  // namespace

@@ -135,7 +135,12 @@ void run_all_to_all(PointToPoint& net, const Call& call) {
   };
   const std::span<const std::byte> in = bytes_of(call.in);
   const std::span<std::byte> out = bytes_of(call.out);
-  if (call.operation == Operation::AllToAllV) {
+  if (call.operation == Operation::AllToAllV) {  // each rank knows its own row and column; all find the same mistake
+    std::vector<int64_t> table(static_cast<size_t>(2 * P * P));
+    const auto own = table.begin() + 2 * P * r;
+    std::copy(call.source_counts.begin(), call.source_counts.end(), std::copy(call.counts.begin(), call.counts.end(), own));
+    direct_all_gather(net, std::span<int64_t>(table));
+    require_matching_parts(table, r, P);
     const size_t unit = size_of(call.in.dtype);
     return exchange(Parts(in, call.counts, unit), Parts(out, call.source_counts, unit));
   }

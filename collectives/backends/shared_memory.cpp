@@ -46,6 +46,7 @@ class SharedMemoryCommunicator : public Communicator {
         round > 0 ? message("; a line of memory goes to another core and back in {} ns", std::lround(round)) : "");
   }
 
+  const CommError* failure() const override { return messages_->failure(); }
   void look_after_peers() override { size() == 1 ? messages_->look_after_peers() : shared_.phases().look_for_the_failed(); }
 
   void run(const Call& call) override {
@@ -53,6 +54,9 @@ class SharedMemoryCommunicator : public Communicator {
       return messages_->run(call);
     }
     check_host_memory(call, name());
+    if (failure() != nullptr) {
+      throw *failure();
+    }
     if (compare_calls_) {
       shared_.phases().announce(fingerprint_of(call, group_hash_), text_of(call.site));
     }

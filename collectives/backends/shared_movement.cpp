@@ -63,20 +63,14 @@ Parts parts_of_all_to_all_v(SharedStaging& shared, const Call& call) {
   shared.show(turn, call.counts);
   shared.show(turn, call.source_counts, row);
   shared.phases().meet();
+  std::vector<int64_t> table;
   int64_t largest = 0;
-  for (int from = 0; from < P; ++from) {
-    for (int to = 0; to < P; ++to) {
-      const int64_t sent = shared.shown_by<int64_t>(from, turn)[to];
-      const int64_t expected = shared.shown_by<int64_t>(to, turn)[row + static_cast<size_t>(from)];
-      if (sent != expected) {
-        throw CommError({.rank = shared.rank(), .size = P, .peer = from},
-                        message("a part must have the size that its receiver expects, got {} elements from rank {} where "
-                                "rank {} expects {}",
-                                sent, from, to, expected));
-      }
-      largest = std::max(largest, sent);
-    }
+  for (int rank = 0; rank < P; ++rank) {
+    const int64_t* const row_of = shared.shown_by<int64_t>(rank, turn);
+    table.insert(table.end(), row_of, row_of + 2 * P);
+    largest = std::max(largest, *std::max_element(row_of, row_of + P));
   }
+  require_matching_parts(table, shared.rank(), P);
   const size_t element = size_of(call.in.dtype);
   return {.to = listed_parts(call.counts, element),
           .from = listed_parts(call.source_counts, element),

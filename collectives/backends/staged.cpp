@@ -96,6 +96,7 @@ class StagedCommunicator final : public Communicator {
   std::shared_ptr<Arena> arena() const override { return inner_->arena(); }
   std::optional<Moved> moved() const override { return inner_->moved(); }
   int64_t held_bytes() const override { return inner_->held_bytes(); }
+  const CommError* failure() const override { return inner_->failure(); }
   int64_t scratch_bytes(const Call& call) const override {
     return call.device().kind == Device::Kind::Cpu ? inner_->scratch_bytes(call) : 0;
   }

@@ -90,6 +90,11 @@ class MpiPointToPoint final : public PointToPoint {
     look_for_the_dead(std::chrono::steady_clock::now());
   }
 
+  void give_up(int peer, const std::string& complaint) override {
+    in_message_ = true;
+    dispute(peer, complaint);
+  }
+
   void transfer(std::span<const Outgoing> out, std::span<const Incoming> in, int tag) override {
     count(out);
     MpiExchange exchange(lane(tag), options_, out, in, tag_on_wire(tag), [this, tag](int peer) { return watch(peer, tag); });
@@ -127,7 +132,12 @@ class MpiPointToPoint final : public PointToPoint {
 
   // Collectives and the caller's own messages have a communicator each, so that the tags of the former are ours alone.
   const MpiComm& lane(int tag) const { return tag == kCollectiveTag ? comm_ : user_comm_; }
-  int tag_on_wire(int tag) const { return tag == kCollectiveTag ? call_tag_.on_wire() : tag; }
+  int tag_on_wire(int tag) const {
+    if (tag < kHashedTags) {
+      return tag == kCollectiveTag ? call_tag_.on_wire() : tag;
+    }
+    return kHashedTags + (tag - kHashedTags) % (shared_->largest_tag - kHashedTags + 1);
+  }
 
   void watch_for(MpiExchange& exchange) {
     trouble_since_ = {};

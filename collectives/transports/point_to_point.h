@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <span>
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -30,8 +31,10 @@ struct Incoming {
 
 class PointToPoint {
  public:
-  /// Tags of messages between algorithms; the user's own are apart from them.
+  /// Tags of messages between algorithms; the user's own are apart from them, below kHashedTags. From there on tags are hashes, which a
+  /// transport with fewer tags folds.
   static constexpr int kCollectiveTag = 0;
+  static constexpr int kHashedTags = 32'002;
 
   virtual ~PointToPoint() = default;
   PointToPoint(const PointToPoint&) = delete;
@@ -56,6 +59,10 @@ class PointToPoint {
 
   /// The same, but returns at once.
   virtual Work start_transfer(std::span<const Outgoing> out, std::span<const Incoming> in, int tag) = 0;
+
+  /// The caller cannot go on with a message, because of `peer`: no call of this group can be completed any more. Tells everybody, and throws
+  /// what that comes to.
+  [[noreturn]] virtual void give_up(int peer, const std::string& complaint) = 0;
 
   /// Communicator::look_after_peers.
   virtual void look_after_peers() {}

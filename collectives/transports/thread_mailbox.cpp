@@ -54,6 +54,11 @@ class ThreadMailbox final : public PointToPoint {
     return Work(std::make_unique<MailboxExchange>(seat_, out, in, tag));
   }
 
+  void give_up(int peer, const std::string& complaint) override {
+    Lock lock(seat_.state.mutex);
+    seat_.dispute(lock, peer, complaint);
+  }
+
   void look_after_peers() override {
     Lock lock(seat_.state.mutex);
     const std::vector<Standing>& all = seat_.group().standings;

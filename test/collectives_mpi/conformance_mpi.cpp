@@ -54,23 +54,6 @@ void places_are_known(Communicator& world, Report& report) {
   report.expect(launched_by_mpi() || world.size() == 1, "more than one rank without a launcher");
 }
 
-// Another size than the receiver expects is an error on the receiver, never a wrong tail. Last: it leaves the world in disorder.
-void sizes_are_compared(Report& report) {
-  report.about("a message of another size [H6]");
-  const std::unique_ptr<Communicator> world = make_mpi_world();
-  std::vector<float> five(5), four(4);
-  if (world->size() == 1) {
-    return;
-  }
-  if (world->rank() == 0) {
-    world->send(four, 1);
-    world->send(five, 1);
-  } else if (world->rank() == 1) {
-    report.expect_error<CommError>("recv #1 on rank 1", [&] { world->recv(five, 0); });
-    report.expect_error<CommError>("truncated", [&] { world->recv(four, 0); });
-  }
-}
-
 // A rank that waits in vain says for whom, when its deadline has passed.
 void waits_have_a_deadline(Report& report) {
   report.about("a deadline");
@@ -120,7 +103,6 @@ int run_all() {
   send_in_pieces(report, 7);
   send_in_pieces(report, 28);
   places_are_known(*world, report);
-  sizes_are_compared(report);
   waits_have_a_deadline(report);
   for (const std::string& failure : report.failures()) {
     std::fprintf(stderr, "%s\n", failure.c_str());

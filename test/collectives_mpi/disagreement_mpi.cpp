@@ -6,6 +6,7 @@
 
 #include "collectives/backends/mpi.h"
 #include "test/collectives/disagreement.h"
+#include "test/collectives/other_message.h"
 
 namespace ringlet::test {
 namespace {
@@ -40,6 +41,8 @@ struct Jobs {
   }
 };
 
+const char* name_of(MpiTransport transport) { return transport == MpiTransport::Messages ? "messages" : "shared memory"; }
+
 int run_all(int rounds) {
   int rank = 0, ranks = 1, failures = 0, checks = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -49,10 +52,16 @@ int run_all(int rounds) {
     Jobs& jobs = all.emplace_back(Jobs{.transport = transport, .rank = rank});
     for (int round = 1; round <= rounds; ++round) {
       for (const Disagreement& kind : disagreements()) {
-        jobs.report.about(message("{} over {}", kind.name, transport == MpiTransport::Messages ? "messages" : "shared memory"));
+        jobs.report.about(message("{} over {}", kind.name, name_of(transport)));
         const int odd_rank = (ranks - round % ranks) % ranks;
         expect_report(jobs.report, jobs.run(kind, odd_rank), kind, rank, ranks, odd_rank);
       }
+    }
+    for (const OtherMessage& one : other_messages()) {
+      jobs.report.about(message("{} f32 for {} {} over {}", one.sent, one.expected, one.dtype, name_of(transport)));
+      MPI_Barrier(MPI_COMM_WORLD);
+      jobs.failed.push_back(make_mpi_world(transport, {}));
+      send_another_message(*jobs.failed.back(), one, jobs.report);
     }
     for (const std::string& failure : jobs.report.failures()) {
       std::fprintf(stderr, "rank %d: %s\n", rank, failure.c_str());

@@ -25,6 +25,7 @@ class CountingTransport final : public PointToPoint {
     count(out);
     return inner_->start_transfer(out, in, tag);
   }
+  void give_up(int peer, const std::string& complaint) override { inner_->give_up(peer, complaint); }
   std::unique_ptr<PointToPoint> split(int color, int key) override { return inner_->split(color, key); }
 
  private:
