@@ -67,7 +67,7 @@ TEST_CASE("a step of DDP or ZeRO-1 pays 2(N-1)/N of the gradient's bytes, whatev
     CHECK(payload_of_steps(ddp, false) == std::map<Operation, int64_t>{{Operation::AllReduce, steps * 2 * (N - 1) * T / N}});
     CHECK(payload_of_steps(zero1, false) == std::map<Operation, int64_t>{{Operation::ReduceScatter, steps * (N - 1) * T / N},
                                                                          {Operation::AllGather, steps * (N - 1) * T / N}});
-    for (const CommunicationReport& report : {ddp, zero1}) {  // loss, count and norm and the call: 26 doubles; two hashes of 16 bytes in all
+    for (const CommunicationReport& report : {ddp, zero1}) {  // 26 doubles, two hashes of 16 bytes in all
       CHECK(payload_of_steps(report, true) ==
             std::map<Operation, int64_t>{{Operation::AllReduce, 2 * (N - 1) * steps * (26 * 8 + 16) / N}});
     }
