@@ -152,7 +152,6 @@ TokenSum DataParallel::forward_backward(const Tensor& tokens, const Tensor& targ
   check(loss_ != nullptr, "forward_backward: the strategy must be made with a loss, got none");
   check_not_summoned("forward_backward");
   check_places();
-  begun_ = true;
   TokenSum sum;
   run_micro_batch(accumulates_only(), [&] {
     if (recorded_ != nullptr) {
@@ -241,7 +240,6 @@ TokenSum DataParallel::evaluate(const Tensor& tokens, const Tensor& targets) {
 StepResult DataParallel::finish(const LossSum& local, double max_norm) {
   check(phase_ != Phase::Finished, "finish: this step is finished already; step or skip ends it");
   check_not_summoned("finish");
-  begun_ = true;
   while (phase_ != Phase::Synced) {
     run_micro_batch(false, nullptr);
   }
@@ -289,7 +287,7 @@ void DataParallel::skip() {
   for (const auto& unit : units_) {
     unit->gradient.clear();
   }
-  steps_ += std::exchange(begun_, false) ? 1 : 0;
+  ++steps_;
   rounds_ = 0;
   phase_ = Phase::Accumulating;
 }

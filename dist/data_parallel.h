@@ -193,7 +193,6 @@ class DataParallel : public Strategy {
   Phase phase_ = Phase::Accumulating;
   StepResult result_;
   int64_t steps_ = 0;     // that have ended, whether by step or by skip
-  bool begun_ = false;    // the next one has
   double last_lr_ = 0.0;  // of the last update
   int summoned_ = 0;      // how many Summoned live
 };

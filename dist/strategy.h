@@ -127,7 +127,7 @@ class Strategy {
   /// (all) One update with the gradients of `finish`; afterwards all ranks compute with the new parameters. Nothing changes
   /// when no token was counted. An `Error` before `finish`, or when its result was not finite.
   virtual void step(double lr) = 0;
-  /// Drops this step's gradients and changes nothing else.
+  /// Drops this step's gradients and changes nothing else. All ranks or none: who skips alone is a step ahead.
   virtual void skip() = 0;
 
   /// (all) √ Σ p² over all logical elements, exact and rounded once: the same for any sharding.

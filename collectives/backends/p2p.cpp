@@ -149,8 +149,6 @@ class P2pCommunicator final : public Communicator {
       try {
         envelopes_.wait();
         if (refused()) {
-          elements_.abandon();
-          received_.abandon();
           owner_.net_->give_up(source(),
                                message("a message must have the count and dtype that its receiver expects, got {} from rank "
                                        "{} where {} are expected",
@@ -159,6 +157,8 @@ class P2pCommunicator final : public Communicator {
         received_.wait();
         elements_.wait();
       } catch (const CommError& error) {
+        elements_.abandon();  // they would be waited for as long again
+        received_.abandon();
         owner_.failure_ = owner_.during(call_, error);
         throw *owner_.failure_;
       }

@@ -1,9 +1,8 @@
 // Ranks that do not mean the same: other parameters, another optimizer, other options.
 #include <cmath>
 
+#include "test/dist/on_ranks.h"
 #include "test/dist/train_gpt.h"
-#include "test/support/catch.h"
-#include "test/support/report.h"
 
 using namespace ringlet;
 using namespace ringlet::test;
@@ -31,10 +30,7 @@ TEST_CASE("modules that differ between ranks are refused at construction, by nam
        "nothing more on rank 0, buffer c [2] f32 on rank 1"},
   };
   for (const Row& row : rows) {
-    auto reports = per_rank<Report>(3);
-    run_ranks(3, [&](Communicator& comm) {
-      Report& report = reports[static_cast<size_t>(comm.rank())];
-      report.about(row.what);
+    on_ranks(3, row.what, [&](Communicator& comm, Report& report) {
       ToyModule module;
       if (comm.rank() == 1) {
         row.other(module);
@@ -44,9 +40,6 @@ TEST_CASE("modules that differ between ranks are refused at construction, by nam
       }
       report.expect_error<Error>(row.part, [&] { make_strategy("ddp", module, nullptr, comm, sgd()); });
     });
-    for (const Report& report : reports) {
-      CHECK(report.failures() == std::vector<std::string>{});
-    }
   }
 }
 
@@ -71,10 +64,7 @@ TEST_CASE("settings that differ between ranks are refused at construction, by na
   };
   for (const std::string& strategy : kStrategies) {
     for (const Row& row : rows) {
-      auto reports = per_rank<Report>(3);
-      run_ranks(3, [&](Communicator& comm) {
-        Report& report = reports[static_cast<size_t>(comm.rank())];
-        report.about(strategy);
+      on_ranks(3, strategy, [&](Communicator& comm, Report& report) {
         ToyModule module;
         module.parameter("a", floats({1, 2, 3}));
         OptimizerConfig optimizer;
@@ -85,9 +75,6 @@ TEST_CASE("settings that differ between ranks are refused at construction, by na
         report.expect_error<Error>(row.part, [&] { make_strategy(strategy, module, nullptr, comm, optimizer, options); });
         comm.barrier();
       });
-      for (const Report& report : reports) {
-        CHECK(report.failures() == std::vector<std::string>{});
-      }
     }
   }
 }
